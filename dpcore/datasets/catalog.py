@@ -62,7 +62,8 @@ GroupNames: TypeAlias = "dict[str, GroupNames | str]"
 def load_rows(name: str, download: bool) -> tuple[list[pd.DataFrame], list[bytes]]:
     """Return the rows of a built-in data set, and the bytes that identify its content.
 
-    The list has one frame of all rows, or one of training rows and one of test rows.
+    The list has one frame of all rows, or one of training rows and one of test rows. A published
+    file that is not on this machine is fetched from the web only if `download` is true.
     """
     if name in BANK_CARDS:
         frames = [*bank_cards(dependent=BANK_CARDS[name])]  # the same rows every time
@@ -92,7 +93,8 @@ def bundled_file(name: str) -> bytes:
 def published_file(path: str, download: bool) -> bytes:
     """Return the content of a published file: from `$DPCORE_DATA`, the cache, or its web address.
 
-    The web address is used only if `download` is true.
+    `path` is a key of `FILES`, such as "adult/adult.data". The web address is used only if
+    `download` is true.
     """
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dpcore"
     folders = [Path(folder) for folder in [os.environ.get("DPCORE_DATA")] if folder] + [cache]
@@ -125,7 +127,11 @@ def published_file(path: str, download: bool) -> bytes:
 
 
 def _verify(path: str, raw: bytes, remedy: str) -> bytes:
-    """Return a file's lines without comments and blanks; DataError if their checksum differs."""
+    """Return a file's lines without comments and blanks; DataError if their checksum differs.
+
+    `path` is the key of `FILES` that has the checksum, `raw` is the file's content, and `remedy` is
+    the advice that the error gives.
+    """
     lines = [line for line in raw.splitlines() if line.strip() and not line.startswith(b"|")]
     text = b"\n".join(lines) + b"\n"
     if hashlib.sha256(text).hexdigest() != FILES[path]["sha256"]:
@@ -188,7 +194,8 @@ def _declare_column(
 ) -> Column:
     """Return a declared column: integers within `bounds`, or a category with listed values.
 
-    `values` are in the declared order, else in that of their `groups`, which become a taxonomy.
+    `values` has the categories in their order, separated by spaces; without it they are those of
+    `groups`, nested groups that become the column's taxonomy. `more` are other fields of `Column`.
     """
     fields: dict[str, Any] = {"kind": "integer"} | dict(zip(("lower", "upper"), bounds, strict=False))
     if not bounds:
@@ -199,7 +206,10 @@ def _declare_column(
 
 
 def _root_paths(groups: GroupNames | str, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yield the path from each value of nested groups up to the root of the taxonomy."""
+    """Yield the path from each value of nested groups up to the root of the taxonomy.
+
+    `above` names the groups that contain these, the innermost first.
+    """
     if isinstance(groups, str):
         yield from ((leaf, *above) for leaf in groups.split())
         return
@@ -240,7 +250,11 @@ def bank_cards(seed: int = 0, *, dependent: bool = False) -> tuple[pd.DataFrame,
 
 
 def _simulate_rows(rows: int, rng: np.random.Generator, dependent: bool) -> pd.DataFrame:
-    """Simulate rows of bank-card customers; if `dependent`, scores share the row's factors."""
+    """Simulate rows of bank-card customers.
+
+    Each cell is made from a standard normal score. If `dependent`, the scores of one row share its
+    `FACTORS`, so that its cells depend on each other.
+    """
     classes = rng.choice(len(CLASSES), rows, p=list(CLASSES.values()))
     scores = rng.standard_normal((len(ATTRIBUTES), rows))
     factors = dict(zip(FACTORS, rng.standard_normal((len(FACTORS), rows)), strict=True))
@@ -253,7 +267,11 @@ def _simulate_rows(rows: int, rng: np.random.Generator, dependent: bool) -> pd.D
 
 
 def _values_from_scores(attribute: SimulatedColumn, score: Floats, classes: NDArray[np.int64]) -> NDArray[Any]:
-    """Turn normal scores of rows, given their classes, into values of a column, shape (rows,)."""
+    """Turn normal scores of rows into values of a column, shape (rows,).
+
+    `score` has a standard normal number and `classes` a class code for each row; `attribute` says
+    how each class turns scores into values.
+    """
     column = attribute.column
     if not column.numeric:
         ends = np.cumsum(attribute.classes, axis=1)[:, :-1]

@@ -69,7 +69,8 @@ def check_delimiter_and_decimal(delimiter: str | None, decimal: str | None) -> N
 def read_header(table: str, delimiter: str | None, decimal: str | None) -> tuple[str, str, list[str]]:
     """Return delimiter, decimal mark and header names of a text that begins with its header.
 
-    What is not declared follows from the header line.
+    `table` is the text, or its beginning. A delimiter or decimal mark of None was not declared, and
+    follows from the header line.
     """
     first = re.split("[\r\n]", QUOTED.sub("", table[:BLOCK]), maxsplit=1)[0]
     delimiter = delimiter or max(DELIMITERS, key=first.count)
@@ -136,7 +137,7 @@ def encoding_error(raw: bytes, declared: str | None = None) -> DataError:
     heads = {name: re.split("[\r\n]", _decode_start(raw, name).lstrip("\r\n"), maxsplit=1)[0][:SHOWN] for name in named}
     text = "; ".join(name if head.isascii() else f"{name}, with the header {head!r}" for name, head in heads.items())
     lead = "Likeliest first, it may be" if len(named) > 1 else "It seems to be"
-    return DataError(f"{cause}. {lead} {text}.", "Declare the encoding that reads well, or save as UTF-8.")
+    return DataError(f"{cause}. {lead} {text}.", "Declare the encoding with correct text, or save as UTF-8.")
 
 
 def _decode_start(raw: bytes, encoding: str) -> str:
@@ -171,7 +172,7 @@ def certain_encoding(raw: bytes) -> str | None:
 def _likely_encodings(raw: bytes, sample: bytes) -> list[str]:
     """Return at most `FEW` encodings, the likeliest first, or a single one if it is certain.
 
-    `sample` has the lines that are not valid UTF-8.
+    `raw` is the beginning of the text, and `sample` has the lines that are not valid UTF-8.
     """
     if sure := certain_encoding(raw):
         return [sure]
@@ -195,8 +196,8 @@ def _likely_encodings(raw: bytes, sample: bytes) -> list[str]:
 def is_footnote(rest: Iterable[list[str]], record: list[str], width: int) -> bool:
     """Return whether the last records of a file are a note below the table, and not rows.
 
-    `record` has another number of cells than the header, and `rest` yields the records after it. A
-    note has few lines of one or two cells, and a space in some cell.
+    `record` has another number of cells than the header, whose number is `width`, and `rest` yields
+    the records after it. A note has few records of one or two cells, and a space in some cell.
     """
     left = [record, *islice(rest, MOST_NOTES)]
     said = any(" " in cell for one in left for cell in one)
@@ -206,7 +207,8 @@ def is_footnote(rest: Iterable[list[str]], record: list[str], width: int) -> boo
 class RecordLines:
     """Iterator of lines that also collects the lines of the current record.
 
-    A record of more than `SWALLOWED` characters raises `csv.Error`: a quoted cell of it never ends.
+    A record of more than `SWALLOWED` characters raises `csv.Error`: one of its quotation marks was
+    probably never closed.
     """
 
     def __init__(self, lines: Iterable[str]) -> None:
@@ -229,9 +231,9 @@ class RecordLines:
 
 
 def check_width(columns: int) -> None:
-    """Raise DataError if a table has too many columns.
+    """Raise DataError if `columns`, the number of a table's columns, is too large.
 
-    The message does not say how many: in a workbook, the cells of one row may decide that.
+    The message does not state that number: in a workbook, the cells of one row may decide it.
     """
     if columns > MAX_COLUMNS:
         raise DataError(f"The table has more than {MAX_COLUMNS:,} columns.", "Leave columns out.")
@@ -288,9 +290,9 @@ def clean_cells(column: pa.ChunkedArray, missing: Sequence[str], decimal: str | 
 def text_table(raw: bytes, missing: Sequence[str], **written: str | None) -> tuple[pa.Table, dict[str, str]]:
     """Parse a delimited text into an Arrow table; also return how it was read.
 
-    The second value names delimiter, encoding and decimal mark, and has warnings under "doubts",
-    one per line. `missing` lists texts for missing cells; `written` has what was declared of the
-    text.
+    `raw` is the text as bytes, and `missing` lists texts that mean a missing cell. `written` has
+    the declared delimiter, encoding and decimal mark, as far as a person declared them. The second
+    result names those that were used, and has warnings under "doubts", one per line.
     """
     file = TextBlocks(lambda: io.BytesIO(raw), lambda: None, max(len(raw), 1), **written)
     batches = [*file.parse(range(len(file.headers)))]
@@ -324,8 +326,9 @@ class TextBlocks:
     ) -> None:
         """Read a text once: check its encoding, find its header, and look for blank lines.
 
-        `open_file` opens its bytes; `watch` is called for each piece; `piece` is the bytes per
-        read.
+        `open_file` opens the file of bytes. `piece` is the number of bytes that are read at once,
+        and `watch` is called for each such piece. `delimiter`, `encoding` and `decimal` are None if
+        not declared.
         """
         check_delimiter_and_decimal(delimiter, decimal)
         self._open, self._piece, self._declared = open_file, piece or PIECE, encoding
@@ -464,9 +467,9 @@ class TextBlocks:
             yield [clean_cells(pa.chunked_array([one]), missing, self.decimal) for one in batch.columns]
 
     def parse(self, wanted: Sequence[int]) -> Iterator[pa.RecordBatch]:
-        """Yield Arrow record batches of the columns at some positions, as parsed text.
+        """Yield Arrow record batches of the columns at the positions `wanted`, as text.
 
-        Raises a DataError of our own, as Arrow's error would quote the line.
+        Raises a DataError in place of Arrow's error, because the text of that would quote a line.
         """
         lines, malformed = (self._fill_blanks() if self._has_blank else self._table_text()), False
         names = [str(j) for j in range(len(self.headers))]
@@ -501,7 +504,7 @@ class _ByteStream(io.RawIOBase):
         return True
 
     def readinto(self, room: Any) -> int:
-        """Fill a buffer with bytes; return how many were written, 0 at the end."""
+        """Fill the buffer `room` with bytes; return how many were written, 0 at the end."""
         while not self._rest and (piece := next(self._pieces, None)) is not None:
             self._rest = memoryview(piece)
         size = min(len(room), len(self._rest))
@@ -510,5 +513,5 @@ class _ByteStream(io.RawIOBase):
 
 
 def _byte_stream(pieces: Iterable[str], *more: str) -> io.BufferedReader:
-    """Return a buffered binary stream of texts, encoded as UTF-8."""
+    """Return a buffered binary stream of texts (`pieces`, then `more`), encoded as UTF-8."""
     return io.BufferedReader(_ByteStream(map(str.encode, chain(pieces, more))), PIECE)

@@ -29,10 +29,11 @@ COMMA = r"^[+-]?[0-9]*,[0-9]+$"
 def doubts_of_text(
     text: str, headers: Sequence[str], cells: pa.Table, delimiter: str, decimal: str, blank: int
 ) -> Iterator[str]:
-    """Yield warnings about how a delimited text was read, one line each, without any cell.
+    """Yield warnings about how a delimited text was read, one line each; none quotes a cell.
 
-    `text` is the whole file without a byte order mark at its start. `cells` has one dictionary of
-    text per column for all chunks. `blank` is the number of blank lines among the rows.
+    `text` is the whole file without a byte order mark at its start. `cells` is the table; a
+    column's chunks share one dictionary of its distinct texts. `delimiter` and `decimal` are the
+    marks by which it was read. `blank` is the number of blank lines among the rows.
     """
     sentences, mark = TABLES["text"], text.find("\ufeff")
     if mark >= 0:
@@ -53,12 +54,19 @@ def doubts_of_text(
 
 
 def _checks(delimiter: str, decimal: str, width: int) -> Iterator[tuple[str, str, Callable[[pa.Array], bool]]]:
-    """Yield the name of each warning, the characters it needs, and a test of texts with those."""
+    """Yield the name of each warning, the characters of which a cell must have one, and a test.
+
+    The test gets the texts of a column that have one of these characters, and returns whether the
+    warning applies. `delimiter` and `decimal` are the marks by which the table was read, and
+    `width` is its number of columns.
+    """
 
     def grouped(words: pa.Array, group: str, mark: str) -> bool:
+        """Return whether some texts have `group` between thousands, unless `_all_numbers` holds."""
         return _match(words, GROUPS % (group, mark)) and not _all_numbers(words, group, mark)
 
     def have_decimal_commas(words: pa.Array) -> bool:
+        """Return whether some texts have a decimal comma, unless commas may separate thousands."""
         return _match(words, COMMA) and not (_match(words, GROUPS % (",", "[.]")) or _all_numbers(words, "[.]", ","))
 
     yield "swallowed", "\r\n", lambda words: any(_rows_inside(one, delimiter, width) for one in words.to_pylist())
@@ -102,13 +110,16 @@ def doubts_of_ends(table: pa.Table) -> Iterator[str]:
 
 
 def _is_rare(column: pa.ChunkedArray, row: int) -> bool:
-    """Return whether the cell of a column in one row occurs in few rows."""
+    """Return whether a column's cell at index `row` occurs in fewer than `FEWEST` rows."""
     words = column.cast(pa.large_string())
     return bool(pc.sum(pc.equal(words, words[row])).as_py() < FEWEST)
 
 
 def _is_sum(column: pa.ChunkedArray, row: int) -> bool:
-    """Return whether a column's first or last number is the sum of its other numbers."""
+    """Return whether a column's first or last number is the sum of its other numbers.
+
+    `row` is 0 for the first and -1 for the last.
+    """
     few = column[row:][:1], column[row + 1 :][:FEWEST]
     number, some = (pc.sum(_numbers(cells)).as_py() or 0 for cells in few)
     if not 0 < some <= 1.001 * number:
@@ -125,7 +136,7 @@ def _numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _has_subtotals(column: pa.ChunkedArray) -> bool:
-    """Return whether several labels repeat another one with a word for sums: East, East Total."""
+    """Return whether several labels are another label and a word for sums: East, East Total."""
     if not pa.types.is_dictionary(column.type) or len(column.chunk(0).dictionary) > MOST_LABELS:
         return False
     labels = {str(word).casefold() for word in column.chunk(0).dictionary.to_pylist()}
@@ -146,12 +157,12 @@ def doubts_of_names(headers: Sequence[str]) -> Iterator[str]:
 
 
 def _match(words: pa.Array, pattern: str) -> bool:
-    """Return whether any text matches a pattern."""
+    """Return whether any text contains a match of a regular expression."""
     return bool(pc.any(pc.match_substring_regex(words, pattern)).as_py())
 
 
 def _all_numbers(words: pa.Array, thousands: str, mark: str) -> bool:
-    """Return whether many texts are given, and each is a word or a number with these separators.
+    """Return whether many texts are given, and each has no digit or is a number.
 
     `thousands` and `mark` are patterns for the separator of thousands and the decimal mark.
     """
@@ -160,7 +171,10 @@ def _all_numbers(words: pa.Array, thousands: str, mark: str) -> bool:
 
 
 def _rows_inside(cell: str, delimiter: str, width: int) -> bool:
-    """Return whether a cell looks like several rows: every line has as many delimiters as a row."""
+    """Return whether a cell looks like several rows of a table.
+
+    Its lines then have, on average, at least as many delimiters as a row of `width` columns.
+    """
     ends = len(LINE_ENDS.findall(cell))
     return cell.count(delimiter) >= ends * (width - 1)
 

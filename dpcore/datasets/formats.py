@@ -86,10 +86,11 @@ def parse_table(
 ) -> tuple[pa.Table, dict[str, str]]:
     """Parse the bytes of a file into one Arrow table; return the table and how it was read.
 
+    The extension of `name` tells the format. `missing` lists texts that mean a missing cell.
     `limit` bounds the unpacked bytes and the bytes of all texts. `max_shape` is the largest allowed
     number of rows and of columns. `skip` says how many rows to leave out at the start and the end.
-    `written` is what is declared of a text, as for `text_table`. DataError has a cause and a
-    remedy.
+    `written` has the declared delimiter, encoding and decimal mark of a text. DataError has a cause
+    and a remedy.
     """
     kind, packing = format_from_name(name)
     if packing:
@@ -99,7 +100,7 @@ def parse_table(
     read = READERS.get(kind)
     table, read_as = read(raw, missing, limit) if read else text_table(raw, missing, **written)
     if table.num_rows > max_shape[0] or table.num_columns > max_shape[1]:
-        most = f"this server takes {max_shape[0]:,} and {max_shape[1]:,} at most."
+        most = f"this server takes {max_shape[0]:,} rows and {max_shape[1]:,} columns at most."
         raise DataError(
             f"The table has too many rows or columns; {most}",
             "Upload fewer rows or columns, or run dpcore on your own computer.",
@@ -108,7 +109,7 @@ def parse_table(
     first, last = skip
     table = table.slice(first, max(table.num_rows - first - last, 0)).combine_chunks()
     if first or last:
-        read_as["skipped"] = f"{first + last:,} rows at the ends left out"
+        read_as["skipped"] = f"{first + last:,} rows at the start or the end left out"
     if seen := list(doubts_of_ends(table)):
         read_as["doubts"] = "\n".join(filter(None, [read_as.get("doubts", ""), *seen]))
     return store_texts(table, limit), {"format": kind, **{key: text for key, text in read_as.items() if text}}
@@ -146,7 +147,10 @@ def deduplicate(column: pa.DictionaryArray) -> pa.DictionaryArray:
 
 
 def check_signature(raw: bytes, kind: str) -> None:
-    """Raise DataError if the first bytes of a file show another format than its extension."""
+    """Raise DataError if the first bytes of a file show another format than its extension.
+
+    `kind` is the format, or the packing such as "gz", that the extension names.
+    """
     head = raw[:SAMPLE].removeprefix(b"\xef\xbb\xbf").lstrip()
     if kind in MAGIC:
         if raw.startswith(MAGIC[kind]) or len(raw) < len(MAGIC[kind]):
@@ -163,7 +167,9 @@ def check_signature(raw: bytes, kind: str) -> None:
 def unpack(raw: bytes, packing: str, kind: str, limit: int) -> tuple[str, bytes]:
     """Return the format and the unpacked bytes of a packed file.
 
-    At most one byte more than `limit` is read, because a small file may unpack to terabytes.
+    `packing` is one of `PACKED`. `kind` is the format by the packed file's own name; in a zip
+    archive the name of the file inside decides. At most one byte more than `limit` is read, because
+    a small file may unpack to terabytes.
     """
     with open_text(io.BytesIO(raw), packing) as file:
         text = file.read(limit + 1)
@@ -177,7 +183,10 @@ def unpack(raw: bytes, packing: str, kind: str, limit: int) -> tuple[str, bytes]
 
 @contextmanager
 def open_text(source: Path | BinaryIO, packing: str) -> Iterator[BinaryIO]:
-    """Open a text file and yield its bytes, unpacked while reading; DataError if that fails."""
+    """Open a text file and yield a binary file of its unpacked bytes; DataError if that fails.
+
+    `packing` is one of `PACKED`, or "" for a file that is not packed.
+    """
     try:
         with ExitStack() as stack:
             if packing == "zip":

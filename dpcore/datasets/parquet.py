@@ -22,9 +22,10 @@ RESAVE = "Save it again with the encodings of Parquet version 1 and Snappy, or a
 
 
 def parquet_table(raw: bytes, missing: Sequence[str], limit: int) -> tuple[pa.Table, dict[str, str]]:
-    """Parse a Parquet file; return its table, and warnings about it.
+    """Parse a Parquet file; return its table, and warnings about it under "doubts".
 
-    An index that pandas stored with the columns is left out.
+    `missing` lists texts that mean a missing cell. DataError if the unpacked file may take more
+    than `limit` bytes. An index that pandas stored with the columns is left out.
     """
     if raw.endswith(b"PARE"):
         raise DataError("The Parquet file is encrypted.", "Save it without encryption.")
@@ -67,7 +68,10 @@ class ParquetBlocks:
         return found
 
     def batches(self, names: Sequence[str], missing: Sequence[str]) -> Iterator[list[pa.Array]]:
-        """Yield the cells of columns in batches: numbers, booleans, or dictionaries of text."""
+        """Yield the cells of columns in batches: numbers, booleans, or dictionaries of text.
+
+        `missing` lists the texts that mean a missing cell.
+        """
         self.kinds(names)
         wanted = [self._schema.field(self.positions[name]).name for name in names]
         bounded = {"pre_buffer": False, "buffer_size": PIECE}  # or Arrow keeps all rows
@@ -127,9 +131,12 @@ def header_positions(schema: pa.Schema) -> dict[str, int]:
 
 
 def check_plain(header: str, kind: pa.DataType) -> None:
-    """Raise DataError if a column cannot be used because its cells are lists, records or bytes."""
+    """Raise DataError if a column cannot be used because its cells are lists, records or bytes.
+
+    `kind` is the column's Arrow type.
+    """
     if not is_plain(kind):
-        raise DataError(f"Column {header!r} holds lists, records or bytes.", "Leave it out, or make it text.")
+        raise DataError(f"Column {header!r} holds lists, records or bytes.", "Leave the column out, or make it text.")
 
 
 def is_text(kind: pa.DataType) -> bool:

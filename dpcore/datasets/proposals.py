@@ -53,8 +53,9 @@ def propose_schema(
 ) -> Schema:
     """Propose a schema, as `Schema.infer` describes, from the recognized roles of columns.
 
-    `found` has the roles if `recognize` was run before. All values of the columns in `keep` become
-    categories, even rare ones.
+    `found` has the roles if `recognize` was run before. `target` names the class column; without it
+    one is chosen by its header. All values of the columns in `keep` become categories, even rare
+    ones.
     """
     found = recognize(frame) if found is None else found
     columns, notes = [], []
@@ -78,18 +79,18 @@ def propose_schema(
 
 
 def exclusion_note(one: RecognizedColumn) -> str:
-    """Return a note that a column is left out of a proposed schema, and why."""
+    """Return a note that a recognized column is left out of a proposed schema, and why."""
     if not is_writable(one.name):
-        return "A column is left out: its name has a control character, or half of a character."
+        return "A column is left out: its name has a control character, or an incomplete character."
     return f"{one.name!r} is left out: {one.reason}. {one.doubt}".rstrip()
 
 
 def to_column(found: RecognizedColumn, values: "pd.Series[Any]", *, least: int = RARE) -> tuple[Column | None, int]:
     """Propose a column from its recognized role, and count its values that remain unlisted.
 
-    The column is None if it cannot be part of a schema. Numbers and dates get their extremes as
-    bounds. Other columns get the values of at least `least` rows as categories, and rarer values
-    count as missing.
+    `found` is the recognized column, and `values` are its cells. The column is None if it cannot be
+    part of a schema. Numbers and dates get their extremes as bounds. Other columns get the values
+    of at least `least` rows as categories, and rarer values count as missing.
     """
     if found.role in ("empty", "unreadable"):
         return None, 0
@@ -169,7 +170,7 @@ def without_values(column: Column, values: Container[str]) -> Column:
 
 
 def with_value(column: Column, value: str) -> Column:
-    """Return a column with one more category, sorted if all categories are ordered numbers."""
+    """Return a column with one more category; ordered categories that are numbers are sorted."""
     categories = (*(() if column.categories == (OTHER,) else column.categories), value)
     if column.kind == "ordered" and not np.isnan(numbers := as_numbers(pd.Series(categories))).any():
         categories = tuple(map(as_text, np.unique(numbers).tolist()))
@@ -260,7 +261,8 @@ def can_be_ordered(low: Column, high: Column) -> bool:
 def propose_pairs(frame: pd.DataFrame, columns: Sequence[Column]) -> tuple[str, ...]:
     """Propose rules "a = x, never b = y" from pairs of values that no row has, though many should.
 
-    Returned are those pairs that most rows would have if the columns were independent.
+    If the columns were independent, many rows would be expected to have such a pair. Only the pairs
+    with the most expected rows are returned.
     """
     values = {one.name: listed_values(one) for one in columns}
     few = [one for one in columns if 2 <= len(values[one.name]) <= FEW_VALUES][:MOST_COLUMNS]

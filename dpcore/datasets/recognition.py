@@ -51,11 +51,11 @@ ALLOW_MISSING = {"missing": True, "outside": "clip"}  # fields of a column with 
 BY_CHANCE = 10  # expected rows with two flags of 1, if flags were independent, that are enough
 ONE_HOT = (
     phrase("The {n:,} columns {first} to {last} have one 1 in every row"),
-    phrase("they encode one column."),
+    phrase("together these columns encode one column."),
 )
 ONE_LEFT_OUT = (
     phrase("The {n:,} columns {first} to {last} have at most one 1 in every row"),
-    phrase("they may encode one column, which is missing where all are 0."),
+    phrase("together these columns may encode one, whose cells are missing where all are 0."),
 )
 STARTS = re.compile(r".*[ _.:=(-]"), re.compile(r".*?[ _.:=(-]")  # of headers of flags
 MOSTLY, MOST_ODD, SHOWN = 0.9, 100, 5  # least share of numbers; most other texts; texts shown
@@ -131,11 +131,12 @@ def recognize(frame: pd.DataFrame) -> tuple[RecognizedColumn, ...]:
 
 
 def flag_groups(frame: pd.DataFrame, found: Sequence[RecognizedColumn]) -> Iterator[tuple[list[int], tuple[str, str]]]:
-    """Yield groups of columns that look like one-hot flags of one column, with a phrase for each.
+    """Yield groups of columns that look like one-hot flags of one column, with two phrases each.
 
-    A group is a list of positions. Flags are neighboring columns of 0 and 1 with a single 1 in
-    every row. If their headers begin alike, at most one 1 is enough: one flag was left out. Rows in
-    which all of them are missing do not count.
+    A group is a list of positions; its phrases are an observation and a proposal. `found` has the
+    recognized columns. Flags are neighboring columns of 0 and 1 with a single 1 in every row. If
+    their headers begin alike, at most one 1 is enough: one flag was left out. Rows in which all of
+    them are missing do not count.
     """
     likely = {j: as_flags(frame.iloc[:, j]) for j, one in enumerate(found) if one.keep and one.values == 2}
     flags = {j: cells for j, cells in likely.items() if {*cells[~np.isnan(cells)].tolist()} == {0.0, 1.0}}
@@ -206,7 +207,11 @@ def recognize_column(name: str, values: pd.Series[Any]) -> RecognizedColumn:
 
 @dataclass(frozen=True, eq=False)
 class ColumnSummary:
-    """Distinct values of a column, and the number of rows with each of them."""
+    """Distinct values of a column, and the number of rows with each of them.
+
+    The values are in one of `words`, `numbers` and `days`. `hints` are the kinds of column that the
+    header suggests.
+    """
 
     name: str
     hints: set[str]
@@ -255,11 +260,17 @@ class ColumnSummary:
 
     @property
     def is_diverse(self) -> bool:
-        """Whether there are more values than a category has, or, in a small table, one per row."""
+        """Whether there are many distinct values.
+
+        These are more than `SOME`, or, in a small table, at least `FEW`, nearly one per row.
+        """
         return self.different > SOME or (self.different >= FEW and self.share >= 0.9)
 
     def classify_as(self, role: Role, reason: str, **more: Any) -> RecognizedColumn:
-        """Return the column as recognized, with a role and the reason for it."""
+        """Return the column as recognized, with a role and the reason for it.
+
+        `more` are other fields of `RecognizedColumn`.
+        """
         more["fields"] = {**(ALLOW_MISSING if self.blank else {}), **more.get("fields", {})}
         more |= {"values": self.different, "most_rows": int(self.counts.max())}
         return RecognizedColumn(name=self.name, role=role, reason=reason, **more)
@@ -267,8 +278,9 @@ class ColumnSummary:
     def classify_as_numbers(self, role: Role, by: NumberSpread, at: Flags, form: str, *words: str) -> RecognizedColumn:
         """Return the column as recognized: numbers, dates, or a category of few levels.
 
-        `at` says for each distinct value whether it is a number, `by` how they spread, `form` how
-        they are written; `words` are warnings.
+        `role` is "integer", "continuous" or "date". `at` marks the distinct values that are numbers
+        or dates, `by` says how those spread, and `form` how they are written. `words` are warnings,
+        the one about the form first.
         """
         days, written = role == "date", NumberFormat.from_example(form)
         if not days and written is not None and not written.is_plain:
@@ -296,12 +308,16 @@ class ColumnSummary:
         return self.classify_as(role, reason, **more)
 
     def classify_as_identifier(self, why: str = "", **more: Any) -> RecognizedColumn:
-        """Return the column as recognized: an identifier, which is left out of a schema."""
+        """Return the column as recognized: an identifier, which is left out of a schema.
+
+        `why` says what the values are, such as "addresses", and `more` are other fields of
+        `RecognizedColumn`.
+        """
         values = f"{self.different:,} different values in {self.rows:,} rows"
         if self.different == self.rows:
             return self.classify_as("identifier", f"{values}: {why or 'an identifier'}", keep=False, **more)
         values += f", up to {int(self.counts.max()):,} rows with one value: {why or 'an identifier'} that repeats"
-        doubt = "If its values are persons, one person has several rows, and can lose as many times epsilon."
+        doubt = "If these values identify persons, a person with k rows can lose up to k times epsilon."
         return self.classify_as("identifier", values, keep=False, repeats=True, doubt=doubt, **more)
 
     def looks_like_identifier(self) -> bool:
@@ -349,7 +365,7 @@ def _days_from_digits(seen: ColumnSummary) -> Floats:
 def _days_from_texts(seen: ColumnSummary, words: pa.Array) -> tuple[Floats, str, str]:
     """Return the days of texts (NaN where a text is no day), their form, and a warning.
 
-    The array is empty if too few of the texts are days.
+    `words` are the distinct texts of the column. The array is empty if too few of them are days.
     """
     none = np.empty(0)
     if np.isnan(np.fmax(parse_days(words[:FEW], "d/m/y"), parse_days(words[:FEW], "m/d/y"))).sum() > 1:
@@ -395,7 +411,7 @@ def _detect_unsupported(seen: ColumnSummary) -> RecognizedColumn | None:
         fits = np.asarray(pc.match_substring_regex(words, one["pattern"]))
         likely = words.filter(pa.array(fits))
         if _nearly_all(seen, fits, MANY) and pc.any(pc.match_substring_regex(likely, one.get("some", ""))).as_py():
-            reason = "{:,} values that look like {what}, which are not read: write {write}"
+            reason = "{:,} values look like {what}, a form that dpcore does not read: write {write}"
             return seen.classify_as("text", reason.format(seen.different, **one), keep=False)
     return None
 
@@ -436,7 +452,7 @@ def _detect_numbers(seen: ColumnSummary) -> RecognizedColumn | None:
     spread = number_spread(found, counts, known and known[:2], whole=whole and form is None, per_unit=per_unit)
     warning = _identifier_warning(seen) if whole and valid.all() and not spread.levels else ""
     if whole and "moment" in seen.hints and any(a <= low and high <= b for a, b in EPOCHS):
-        warning = phrase("If these count seconds since 1970, write them as dates, such as 2019-12-31.")
+        warning = phrase("If these numbers count seconds since 1970, write dates instead, such as 2019-12-31.")
     role: Role = "integer" if whole else "continuous"
     return seen.classify_as_numbers(role, spread, valid, str(form or ""), doubt, warning)
 
@@ -462,9 +478,9 @@ def _numbers_from_texts(seen: ColumnSummary) -> tuple[Floats | None, NumberForma
 
 
 def _nearly_all(seen: ColumnSummary, there: Flags, most: int = MOST_ODD) -> bool:
-    """Return whether the values marked in `there` make up 90% of a column's cells.
+    """Return whether the distinct values marked in `there` fill 90% of a column's cells.
 
-    At most `most` other distinct values may remain.
+    At most `most` distinct values may remain. `seen` is the summary of the column.
     """
     return bool(there.all()) or bool(seen.counts[there].sum() >= MOSTLY * seen.rows and (~there).sum() <= most)
 
@@ -472,14 +488,14 @@ def _nearly_all(seen: ColumnSummary, there: Flags, most: int = MOST_ODD) -> bool
 def _identifier_warning(seen: ColumnSummary) -> str:
     """Return a warning if whole numbers may be numbers of persons, else ""."""
     if seen.different == seen.rows > MANY:
-        return "Each row has its own number: if it identifies persons, it belongs in no release."
+        return "Each row has its own number: if these numbers identify persons, they belong in no release."
     if seen.different > MANY and seen.rows >= 1.5 * seen.different and seen.counts.var() < seen.counts.mean() / 4:
-        return "Many numbers, each in about as many rows: they may identify persons."
+        return "Many numbers, each in about equally many rows: these numbers may identify persons."
     return ""
 
 
 def _decimal_form(found: Floats) -> NumberFormat | None:
-    """Return the form with the number of decimals of all numbers; None if they have many."""
+    """Return the form with as many decimals as the numbers need; None if these are too many."""
     for decimals in range(1, MOST_DECIMALS + 1):
         steps = 10.0**decimals
         if np.abs(found).max() * steps < MOST_EXACT and (np.rint(found * steps) / steps == found).all():
@@ -517,14 +533,17 @@ def _detect_texts(seen: ColumnSummary) -> RecognizedColumn:
         some = f"{seen.rows - texts:,} rows hold numbers, and all others text"
         if 2 * texts <= seen.rows:
             some = f"{texts:,} rows hold text, and all others numbers"
-        return replace(found, doubt=f"{some}: it is read as categories.")
+        return replace(found, doubt=f"{some}: the column is read as categories.")
     return found
 
 
 def _detect_categories(seen: ColumnSummary, why: str = "") -> RecognizedColumn:
-    """Recognize a column as a category; it is left out of a schema if it has too many values."""
+    """Recognize a column as a category; it is left out of a schema if it has too many values.
+
+    `why` is added to the reason that is given.
+    """
     reason = f"{seen.different:,} different values" + (f": {why}" if why else "")
     if seen.different <= MAX_CATEGORIES:
         return seen.classify_as("category", reason)
-    reason += f"; at most {MAX_CATEGORIES:,} categories are allowed. Group its values before uploading if you need it"
+    reason += f"; at most {MAX_CATEGORIES:,} categories are allowed. Group values before uploading to keep the column"
     return seen.classify_as("category", reason, keep=False)

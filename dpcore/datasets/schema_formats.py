@@ -211,6 +211,7 @@ def stated_properties(schema: Schema) -> dict[str, list[str]]:
     )
 
     def says(column: Column, what: str) -> bool:
+        """Return whether a column has a property: by its kind, or by a field that is no default."""
         return column.kind in of_kinds[what] if what in of_kinds else getattr(column, what) != getattr(Column, what)
 
     named = {what: [one.name for one in schema if says(one, what)] for what in WORDS if what not in of_table}
@@ -220,7 +221,8 @@ def stated_properties(schema: Schema) -> dict[str, list[str]]:
 def partial_schema(columns: Sequence[Fields], remarks: Sequence[str], source: Any = "declared") -> PartialSchema:
     """Return the schema of a document's columns, some of which may lack bounds or categories.
 
-    A column with such a gap gets a single category "?". Columns count as declared unless `source`
+    `columns` has the known fields of each column, and `remarks` is what a schema cannot state. A
+    column that lacks a part gets a single category "?". Columns count as declared unless `source`
     says "inferred".
     """
     made = tuple(
@@ -255,10 +257,11 @@ YEAR_FIRST = re.compile("%Y([-/.]?)%m\\1%d|default$|any$")  # read without a dec
 
 
 def add_bounds(fields: Fields, limits: dict[str, Any], ends: Sequence[str], shown: Any, remarks: list[str]) -> Fields:
-    """Return the fields of a column with the bounds that a document gives under two keys, `ends`.
+    """Return the fields of a column with the bounds that a document gives.
 
-    Dates also get the form in which they are written, from the pattern `shown`. A pattern that
-    dpcore does not know is added to the remarks.
+    `fields` are those known so far. `limits` is the part of the document that has the bounds, under
+    the two keys `ends`. Dates also get the form in which they are written, from the document's
+    pattern `shown`. A pattern that dpcore does not know is added to `remarks`.
     """
     name, kind, form = fields["name"], fields["kind"], str(shown)
     if kind == "date":
@@ -289,7 +292,10 @@ def write_bounds(column: Column, ends: Sequence[str]) -> dict[str, Any]:
 
 
 def categories_of(listed: Any, name: str) -> tuple[str, ...]:
-    """Return a document's list of categories as texts; each is a value, perhaps with a label."""
+    """Return a document's list of categories as texts; each is a value, perhaps with a label.
+
+    `name` is the column's name, for errors.
+    """
     if not isinstance(listed, list) or not listed:
         raise SchemaError(f"Column {name!r}: its categories are not a list.", "List every possible value.")
     values = [one.get("value") if isinstance(one, dict) else one for one in listed if one is not None]
@@ -313,7 +319,7 @@ def read_frictionless(found: dict[str, Any]) -> PartialSchema:
     for raw in fields:
         field = require_object(raw, "a field")
         if not isinstance(name := field.get("name"), str):
-            raise SchemaError("A field of the Table Schema has no name.", "Give every field one.")
+            raise SchemaError("A field of the Table Schema has no name.", "Give every field a name.")
         if keys in (name, [name]):  # a key of one column identifies rows
             remarks.append(f"Column {name!r} is the key of rows, and is left out.")
         else:
@@ -370,7 +376,7 @@ def read_sdv(found: dict[str, Any]) -> PartialSchema:
         )
     tables = require_object(found.get("tables"), "the list of tables")
     if len(tables) != 1:
-        raise SchemaError(f"SDV metadata must describe one table; got {len(tables):,}.", "Keep your data set's table.")
+        raise SchemaError(f"SDV metadata must describe one table; got {len(tables):,}.", "Keep only your table.")
     found = require_object(next(iter(tables.values())), "the table")
     columns, remarks = list[Fields](), list[str]()
     check_width(listed := require_object(found.get("columns"), "the list of columns"))

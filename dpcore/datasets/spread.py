@@ -33,7 +33,7 @@ BY_CHANCE = np.log(10_000)  # log odds against a common divisor by chance
 ZEROS = 0.05  # share of rows from which on 0 has a bin of its own
 GAP = 0.2  # of the range of other numbers; its inverse is a multiple of their usual gap
 SMALL = 0.5  # share of rows in the first of equal bins, from which on bins grow
-CLOCK = phrase("If these are times of day, such as 1345, released values may have 60 minutes or more.")
+CLOCK = phrase("If these numbers are times of day, such as 1345, released ones may have 60 minutes or more.")
 CALENDAR, MOST_MONTHS = (185001, 210012), 80_00  # year and month; a range of at most 80 years
 BinEnds = tuple[float, ...]
 Span = tuple[float, float] | None
@@ -41,7 +41,13 @@ Span = tuple[float, float] | None
 
 @dataclass(frozen=True)
 class NumberSpread:
-    """Range of a numeric column without outliers, its step and bins, and remarks for a person."""
+    """Range of a numeric column without outliers, its step and bins, and remarks for a person.
+
+    `marks` are the numbers that stand for a missing value. `levels` are the numbers as texts, if
+    they are few levels. `bin_ends` are ends of bins, if the default bins do not suit. `outliers`
+    says whether numbers lie outside `low` to `high`. `step` is a number that divides all numbers,
+    or a unit of the calendar.
+    """
 
     low: float
     high: float
@@ -53,7 +59,10 @@ class NumberSpread:
     remarks: tuple[str, ...] = ()
 
     def fields(self, kind: Kind, form: str) -> dict[str, Any]:
-        """Return the arguments of `Column` for these numbers; empty if there is only one number."""
+        """Return the arguments of `Column` for these numbers; empty if there is only one number.
+
+        `kind` is the column's kind, and `form` says how its numbers are written.
+        """
         if self.levels:
             return {"kind": "ordered", "categories": self.levels}
         if self.low == self.high:
@@ -71,11 +80,11 @@ def number_spread(values: Floats, counts: Ints, within: Span, whole: bool, per_u
     """Describe how the numbers of a column spread: range, step, bins or levels, and remarks.
 
     `values` are the distinct numbers in ascending order, and `counts` the rows of each. `within`
-    are commonly known limits. `per_unit` says how many numbers can be written per length of 1, 0
-    for any.
+    are commonly known limits. `whole` says whether all are whole numbers. `per_unit` says how many
+    different numbers can be written per length of 1 (100 with two decimals), 0 for any.
     """
     if whole and (months := months_of(values)):
-        remark = "read as year and month."
+        remark = "The numbers are read as years and months."
         return NumberSpread(values[0], values[-1], levels=months, remarks=(remark,))
     numbers, counts, found = trim_numbers(values, counts, within)
     if whole and look_like_clock_times(numbers):
@@ -90,7 +99,7 @@ def number_spread(values: Floats, counts: Ints, within: Span, whole: bool, per_u
         unit = step or 1 / per_unit
         ends = (0.0, unit, *ends[1:]) if unit < ends[1] else ends
     elif many_zeros and within is None and (not whole or numbers[-1] > 3 * MOST_ROUND):
-        remark = f"0 ({zeros:,}×): {phrase('released zeros may become small numbers.')}"
+        remark = f"0 ({zeros:,}×): {phrase('zeros may become small numbers in a release.')}"
         found = replace(found, remarks=(*found.remarks, remark))
     return replace(found, step=step, bin_ends=ends)
 
@@ -100,7 +109,8 @@ def trim_numbers(
 ) -> tuple[Floats, Ints, NumberSpread]:
     """Remove marks of missing numbers and outliers; return numbers (or days), rows of each, spread.
 
-    `counts` has the rows of each number. `within` are commonly known limits, if there are any.
+    `numbers` are distinct and ascending, and `counts` has the rows of each. `within` are commonly
+    known limits, if there are any. `days` says whether the numbers are days since 1970-01-01.
     """
     remarks, marks, write = list[str](), list[float](), iso if days else short
     for index in (-1, 0):
@@ -127,7 +137,8 @@ def trim_numbers(
 def step_of(numbers: Floats, per_unit: float, ends: BinEnds) -> tuple[float | None, BinEnds]:
     """Return the common divisor of numbers, and the ends of bins that are multiples of it.
 
-    None and all `ends` if the divisor may be chance. `per_unit` is as in `number_spread`.
+    `ends` are proposed ends of bins. If the divisor may be chance, None and all of them are
+    returned. `per_unit` is how many different numbers can be written per length of 1, 0 for any.
     """
     step = int(np.gcd.reduce(np.rint(np.abs(numbers) * per_unit).astype(np.int64))) / (per_unit or 1)
     kept = tuple(end for end in ends if step and end % step == 0)
@@ -161,7 +172,10 @@ def are_marks(numbers: Floats, counts: Ints, index: int, n_marks: int, *, days: 
 
 
 def is_zero_separate(numbers: Floats, counts: Ints) -> bool:
-    """Return whether 0 may mean a missing value: several rows have 0, and no number is near."""
+    """Return whether 0 may mean a missing value: several rows have 0, and no number is near.
+
+    `numbers` are distinct and ascending, and `counts` has the rows of each.
+    """
     if len(numbers) <= MOST_LEVELS or numbers[0] != 0 or counts[0] < FEWEST:
         return False
     usual_gap, most = np.median(np.diff(numbers[1:])), numbers[int(0.95 * len(numbers))]
@@ -169,7 +183,11 @@ def is_zero_separate(numbers: Floats, counts: Ints) -> bool:
 
 
 def range_within(numbers: Floats, counts: Ints, within: Span) -> tuple[int, int] | None:
-    """Return the start and stop index of numbers within limits; None if many lie outside."""
+    """Return the start and stop index of numbers within limits; None if many lie outside.
+
+    `within` are the limits. `numbers` are distinct and ascending, and `counts` has the rows of
+    each.
+    """
     if within is None:
         return None
     first, last = int(np.searchsorted(numbers, within[0])), int(np.searchsorted(numbers, within[1], side="right"))
@@ -177,7 +195,10 @@ def range_within(numbers: Floats, counts: Ints, within: Span) -> tuple[int, int]
 
 
 def usual_range(numbers: Floats, counts: Ints) -> tuple[int, int]:
-    """Return the start and stop index of numbers without the few outliers that widen the range."""
+    """Return the start and stop index of numbers without the few outliers that widen the range.
+
+    `numbers` are distinct and ascending, and `counts` has the rows of each.
+    """
     first, last, rows = 0, len(numbers), counts.cumsum()
     most = max(1, int((MOST_FAR if fills_decades(numbers, counts) else MOST_OF_NARROW) * rows[-1]))
     while last - first > MOST_LEVELS:
@@ -192,7 +213,10 @@ def usual_range(numbers: Floats, counts: Ints) -> tuple[int, int]:
 
 
 def fills_decades(numbers: Floats, counts: Ints) -> bool:
-    """Return whether positive numbers differ in order of magnitude, as amounts of money do."""
+    """Return whether positive numbers differ in order of magnitude, as amounts of money do.
+
+    `numbers` are distinct and ascending, and `counts` has the rows of each.
+    """
     above = numbers > 0
     rows = counts[above].cumsum()
     if not rows.size or numbers[0] < 0:
@@ -220,7 +244,8 @@ def levels_of(numbers: Floats, counts: Ints, *, whole: bool) -> tuple[str, ...]:
 def growing_bins(numbers: Floats, counts: Ints, zeros: bool, *, whole: bool) -> BinEnds:
     """Return ends of bins that grow (0, 1, 2, 5, 10, ...) if most numbers are small or 0, else ().
 
-    `zeros` says whether many numbers are 0. Bins extend below 0 if numbers do.
+    `numbers` are distinct, and `counts` has the rows of each. `zeros` says whether many rows have
+    0, and `whole` whether all are whole numbers. Bins extend below 0 if numbers do.
     """
     order = np.argsort(np.abs(numbers), kind="stable")
     sizes, rows = np.abs(numbers)[order], counts[order]

@@ -58,8 +58,8 @@ class TableFile:
     def open_blocks(self, watch: Callable[[], None], **written: str | None) -> TextBlocks | ParquetBlocks:
         """Open the file for reading in batches.
 
-        `written` has the delimiter, encoding and decimal mark of a text, as for `datasets.read`.
-        `watch` is called again and again during the first pass over a long text.
+        `watch` is called again and again during the first pass over a long text. `written` has the
+        declared delimiter, encoding and decimal mark of a text.
         """
         kind, packing = format_from_name(self.name)
         if kind != "parquet":
@@ -114,9 +114,10 @@ class Streamable(Protocol):
 class ArrowStream:
     """A stream of rows that can be read once: its `headers`, and `batches` of its cells.
 
-    `rows` counts the rows that `batches` has yielded. `checksum` covers all their columns with
-    plain cells. The same rows give the same checksum, whichever columns are declared, and however
-    the stream is divided into batches. DataError if the stream cannot be read.
+    `rows` counts the rows that `batches` has yielded. `checksum` covers all columns of these rows
+    that have one value per cell, not a list, a record or bytes. The same rows give the same
+    checksum, whichever columns are declared, and however the stream is divided into batches.
+    DataError if the stream cannot be read.
     """
 
     fraction_read = 0.0  # the length of a stream is unknown
@@ -134,7 +135,10 @@ class ArrowStream:
         return self._sum.hexdigest()
 
     def batches(self, names: Sequence[str], missing: Sequence[str]) -> Iterator[list[pa.Array]]:
-        """Yield the cells of some columns in batches, and add all rows to the checksum."""
+        """Yield the cells of some columns in batches, and add all rows to the checksum.
+
+        `missing` lists the texts that mean a missing cell.
+        """
         kinds = {name: self._reader.schema.field(j).type for name, j in self._positions.items()}
         for name in names:
             check_plain(name, kinds[name])
@@ -164,7 +168,7 @@ def hash_cells(column: pa.Array) -> NDArray[np.uint64]:
 
 
 def read_stream(work: Callable[[], T]) -> T:
-    """Call a function that reads a stream; turn its errors into a DataError without their text.
+    """Call `work`, which reads a stream; turn its errors into a DataError without their text.
 
     The text of an error may quote cells, so only the error's type is kept.
     """
@@ -175,8 +179,8 @@ def read_stream(work: Callable[[], T]) -> T:
     except Exception as error:  # each library has error types of its own, without a common base
         kind = type(error).__name__
     raise DataError(  # outside the handler, so that the first error is not even the context
-        f"The stream of rows stopped with {kind}; its text is not shown, as it may quote cells.",
-        "Read the stream without dpcore to see the text.",
+        f"The stream of rows stopped with {kind}; the text of this error may quote cells, so it is not shown.",
+        "Read the stream without dpcore to see the error.",
     )
 
 
@@ -194,7 +198,8 @@ class Head:
 def read_head(location: str | PathLike[str], **reading: str | None) -> Head:
     """Read the first rows of a file, or of a folder's first file, and estimate the number of rows.
 
-    `reading` says how a text is written, as for `read_frame`. DataError if no file can be read.
+    `reading` has the declared delimiter, encoding and decimal mark of a text. DataError if no file
+    can be read.
     """
     try:
         files = table_files(location)
@@ -216,8 +221,8 @@ def read_head(location: str | PathLike[str], **reading: str | None) -> Head:
 def estimate_rows(files: Sequence[TableFile], sizes: Sequence[int], kind: str, rows: float) -> int | None:
     """Estimate the total number of rows of files; None if it cannot be estimated.
 
-    Parquet files state their number of rows. Texts of the format `kind` have `rows` rows per byte.
-    Other files prevent an estimate.
+    `sizes` are the bytes of each file. Parquet files state their number of rows. Texts of the
+    format `kind` have `rows` rows per byte. Other files prevent an estimate.
     """
     found = 0.0
     for file, size in zip(files, sizes, strict=True):
@@ -241,7 +246,10 @@ def parquet_head(path: Path) -> bytes:
 
 
 def text_head(path: Path, declared: str | None) -> tuple[str, int]:
-    """Return the first complete rows of a text file, and their number of bytes in the file."""
+    """Return the first complete rows of a text file, and their number of bytes in the file.
+
+    `declared` is the declared encoding, or None.
+    """
     with open_text(path, format_from_name(path.name)[1]) as file:
         raw, complete = file.read(HEAD_BYTES), not file.read(1)
     encoding = choose_encoding(raw[:4], declared)
@@ -269,8 +277,8 @@ WRITERS = {".parquet": pq.ParquetWriter, ".csv": arrow_csv.CSVWriter}
 def output_path(path: str | PathLike[str], *, replace: bool) -> Path:
     """Check where a file of released rows is to be written, and return its path.
 
-    ParameterError if the extension is not .parquet or .csv; DataError if no file can be written
-    there.
+    ParameterError if the extension is not .parquet or .csv. DataError if no file can be written
+    there, or if one exists and `replace` is false.
     """
     location = Path(fspath(path))
     if location.suffix.lower() not in WRITERS:

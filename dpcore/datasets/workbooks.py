@@ -34,7 +34,11 @@ OTHER_DOCUMENTS = {  # by a file in the archive: other kinds of document
 
 
 def workbook_table(raw: bytes, missing: Sequence[str], limit: int) -> tuple[pa.Table, dict[str, str]]:
-    """Parse a workbook; return the table on its first visible sheet, and how it was read."""
+    """Parse a workbook; return the table on its first visible sheet, and how it was read.
+
+    `missing` lists texts that mean a missing cell. DataError if the unpacked workbook, or the text
+    of the sheet, has more than `limit` bytes.
+    """
     need("python_calamine", "Reading an Excel file", DataError)
     import python_calamine as calamine  # seldom needed
 
@@ -79,7 +83,10 @@ def check_archive(raw: bytes, limit: int) -> None:
 
 
 def sheet_columns(sheet: Any, limit: int) -> tuple[list[str], list[pa.ChunkedArray]]:
-    """Return the headers of a sheet, its first row with text, and its columns as text."""
+    """Return the headers of a sheet, its first row with text, and its columns as text.
+
+    DataError if the cells of the sheet take more than `limit` bytes.
+    """
     if sheet.end is None:
         raise DataError(NO_ROWS, "Put the table on the first sheet.")
     (top, left), (bottom, right) = sheet.start, sheet.end

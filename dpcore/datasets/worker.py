@@ -1,4 +1,4 @@
-"""Parse untrusted files in a separate process, limited to 1 GB of memory and 20 seconds of work.
+"""Parse untrusted files in a separate process, limited to 1 GB of memory and 20 seconds of processor time.
 
 A small file may unpack to terabytes, state any size, or trigger a slow path of a parser, and no
 check before parsing detects all of that. So the operating system limits the process: its memory by
@@ -58,8 +58,8 @@ SMALLER = "Leave out columns or rows, or save it as plain CSV."
 def parse_in_worker(raw: bytes, name: str, options: Mapping[str, Any]) -> tuple[pa.Table, dict[str, str]]:
     """Run `formats.parse_table` in a separate process, with limits of time and memory.
 
-    DataError if the file is refused, or if the process exceeded a limit or crashed. `options` are
-    the other arguments of `parse_table`.
+    `raw` are the bytes and `name` is the name of the file; `options` are the other arguments of
+    `parse_table`. DataError if the file is refused, or if the process exceeded a limit or crashed.
     """
     order = json.dumps([MEMORY, SECONDS, WALL_SECONDS, {"name": name, **options}]).encode() + b"\n"
     inherited = {key: os.environ[key] for key in INHERITED if key in os.environ}
@@ -79,7 +79,7 @@ def parse_in_worker(raw: bytes, name: str, options: Mapping[str, Any]) -> tuple[
     if done.returncode == REFUSED:
         raise DataError(*json.loads(done.stdout))
     if os.name == "posix" and done.returncode == -signal.SIGXCPU:
-        raise DataError(f"Reading the file takes more than {SECONDS} seconds of work.", SMALLER)
+        raise DataError(f"Reading the file takes more than {SECONDS} seconds of processor time.", SMALLER)
     if os.name == "posix" and done.returncode == -signal.SIGALRM:
         raise timeout_error()
     if done.returncode:

@@ -88,7 +88,7 @@ def cap(
         If there are no rows, or they do not fit the schema.
     """
     if not 0 < tau <= 1:
-        raise ParameterError("The 'tau' parameter is not a share above 0.", "Try tau=0.8.")
+        raise ParameterError("`tau` must be a number in (0, 1].", "Try tau=0.8.")
     targets_coded, known, _ = _encoded((targets, synthetic), schema, sensitive, quasi_identifiers)
     matches = _frequencies(*row_numbers(targets_coded[:, :-1], known[:, :-1]))
     agreeing = _frequencies(*row_numbers(targets_coded, known))
@@ -152,28 +152,29 @@ def in_out_advantage(
 ) -> pd.DataFrame:
     """Estimate how much more often an attack is right about targets that a method learned from.
 
-    It is Pr[attack correct | target in] − Pr[attack correct | target out], the mean over targets.
-    Not private.
+    It is Pr[attack correct | target in] − Pr[attack correct | target out], the mean over targets,
+    where "in" means that the method learned from the target. Not private.
 
     Every fit learns from `frame` and a random half of the targets, and the attack is asked about
     all of them. Under add_remove a fair coin per target decides whether it is in; under replace one
     per pair (k, m + k) of the 2m targets decides which of the two is in, so that the number of rows
-    is constant. Fits come in twos with opposite coins: each target is in once and out once, and the
-    estimate is the mean over twos of the difference.
+    is constant. Fits come in pairs with opposite coins: each target is in once and out once, and
+    the estimate is the mean over pairs of the difference.
 
     One fit with many targets in serves all of them. For each target, whatever the coins of the
     others, the data sets with it in and with it out are neighbors; its coin is independent of
     theirs and the rows of `frame` never change. The difference is thus an unbiased estimate of the
     targets' mean advantage over the others' random presence, and every epsilon-DP method keeps it
-    below (e^ε − 1)/(e^ε + 1). Twos are independent and alike, hence the t interval. It speaks of
-    these targets and this attack: another attack may do better, so a low value proves no privacy.
+    below (e^ε − 1)/(e^ε + 1). Pairs of fits are independent and alike, hence the t interval. The
+    estimate is for these targets and this attack: another attack may do better, so a low value
+    proves no privacy.
 
     Parameters
     ----------
     method : Synthesizer or PrivateClassifier
-        Unfitted; fitted clones are asked. A `random_state` s becomes s, s + 1, ... Of a classifier
-        the attack is its own answer about its class, which is the sensitive column; it asks for all
-        other columns.
+        Unfitted; every fit is of a clone. A `random_state` s becomes s, s + 1, ... A classifier
+        is attacked by its own answer: it predicts its class column, which is the sensitive one,
+        from all other columns.
     frame : DataFrame
         The rows that are always in; may not hold the targets.
     targets : DataFrame
@@ -211,8 +212,8 @@ def in_out_advantage(
     Raises
     ------
     ParameterError
-        If fits or targets do not come in twos, the confidence is out of range, or the attack is not
-        known.
+        If there are fewer than 4 fits, the number of fits or of targets is odd, the confidence is
+        out of range, or the attack is not known.
     DataError, SchemaError
         If rows or columns do not fit the schema.
     """
@@ -278,7 +279,7 @@ def try_in_out(
     schema, sensitive
         As for `in_out_advantage`.
     most : int
-        The most targets.
+        The largest number of targets.
     **how
         All else of `in_out_advantage`.
 
@@ -299,8 +300,8 @@ def try_in_out(
 def split_targets(frame: pd.DataFrame, schema: Schema, most: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Split a frame at random, with a fixed seed, into rows that are always in and targets.
 
-    If the schema's privacy unit names persons, targets are of different ones, whose other rows are
-    in neither.
+    A method learns from all rows that are always in, and from some of the targets. If the schema's
+    privacy unit names persons, each target is of another person, whose other rows are left out.
 
     Parameters
     ----------
@@ -309,7 +310,8 @@ def split_targets(frame: pd.DataFrame, schema: Schema, most: int) -> tuple[pd.Da
     schema : Schema
         Their schema.
     most : int
-        The most targets: there are an even number of them, and a quarter of the rows at most.
+        The largest number of targets; they are an even number, and a quarter of the persons at
+        most.
 
     Returns
     -------
@@ -325,7 +327,7 @@ def split_targets(frame: pd.DataFrame, schema: Schema, most: int) -> tuple[pd.Da
     people, first = np.unique(persons, return_index=True)
     count = min(most, len(people) // 4) // 2 * 2
     if count < 2:
-        raise ParameterError("There are too few rows to leave some out.", "Use data of eight people or more.")
+        raise ParameterError("There are too few persons to leave some out.", "Use data of eight persons or more.")
     chosen = np.random.default_rng(0).choice(len(people), count, replace=False)
     return frame[~np.isin(persons, people[chosen])], frame.iloc[first[chosen]]
 
@@ -368,12 +370,12 @@ def of_other_persons(targets: pd.DataFrame, frame: pd.DataFrame, schema: Schema,
 
 
 def pad_rows(frame: pd.DataFrame, schema: Schema, rows: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Return a frame's rows as they are, then uniformly random ones up to a number.
+    """Return a frame's rows as they are, then uniformly random ones, `rows` in all.
 
     Every code of a column is equally likely, "missing" included; numbers are then uniform inside
     their bin. The random rows are independent of one another and of the frame, so they dilute every
     dependence between columns. A schema with `max_rows` below `rows` is no longer true of the
-    result. If its privacy unit names persons, each random row is of another.
+    result. If the schema's privacy unit names persons, each random row is of another person.
 
     Parameters
     ----------
@@ -382,9 +384,9 @@ def pad_rows(frame: pd.DataFrame, schema: Schema, rows: int, rng: np.random.Gene
     schema : Schema
         Their schema, whose columns are kept.
     rows : int
-        How many rows there are to be in all.
+        The number of rows in all.
     rng : numpy.random.Generator
-        What draws.
+        The source of the random rows.
 
     Returns
     -------
@@ -400,7 +402,7 @@ def pad_rows(frame: pd.DataFrame, schema: Schema, rows: int, rng: np.random.Gene
     """
     schema.encode(frame)
     if rows < len(frame):
-        raise ParameterError("The frame has more rows than it is to be padded to.", "Raise rows.")
+        raise ParameterError("`rows` is below the number of rows in the frame.", "Raise `rows`.")
     codes = rng.integers(0, schema.sizes, size=(rows - len(frame), len(schema)), dtype=np.uint32)
     real, random = frame[list(schema.names)], schema.decode(codes, rng)
     if (unit := schema.persons) is not None:
@@ -442,7 +444,11 @@ def correct(
 def _encoded(
     tables: Sequence[pd.DataFrame], schema: Schema, sensitive: str, known: Quasi
 ) -> tuple[Codes, Codes, tuple[int, ...]]:
-    """Encode both tables' quasi-identifiers, then the sensitive column; return their sizes too."""
+    """Encode both tables' quasi-identifiers, then the sensitive column; return their sizes too.
+
+    `known` names the quasi-identifiers, by default all other columns. The sizes are the numbers of
+    codes of these columns.
+    """
     others = [name for name in schema.names if name != sensitive]
     names = [*(others if known is None else known), sensitive]
     if len(names) < 2:
@@ -462,7 +468,10 @@ def _frequencies(numbers: RowIndices, known: RowIndices) -> RowIndices:
 
 
 def _guess_by_match(targets: Codes, known: Codes) -> RowIndices:
-    """Guess the most frequent sensitive value among the matching rows, or among all if none match."""
+    """Guess the most frequent sensitive value among the matching rows, or among all if none match.
+
+    `targets` and `known`, the released rows, have codes, those of the sensitive column last.
+    """
     (of_target, of_row), values = row_numbers(targets[:, :-1], known[:, :-1]), known[:, -1]
     answers = np.full(max(of_target.max(), of_row.max()) + 1, np.bincount(values).argmax())
     pairs, counts = np.unique(np.column_stack([of_row, values]), axis=0, return_counts=True)

@@ -56,8 +56,8 @@ def marginal_avd(
 ) -> pd.DataFrame:
     """Measure how far released marginals are from the real ones. Reads real rows: not private.
 
-    Of each marginal it is the total variation distance ½ Σ|P − Q|; their mean over all is the
-    average variation distance (AVD).
+    The distance of a marginal is the total variation distance ½ Σ |P − Q| of its real shares P and
+    its released shares Q; the mean over all marginals is the average variation distance (AVD).
 
     Parameters
     ----------
@@ -106,9 +106,12 @@ def marginal_avd(
 
 
 def _columns_or_bits(on: str, tables: Sequence[Rows], schema: Schema) -> tuple[Sequence[Rows], Schema]:
-    """Return the tables and schema of the columns themselves, or of the bits of their codes."""
+    """Return the tables and schema of the columns themselves, or of the bits of their codes.
+
+    `on` is "columns" or "bits".
+    """
     if on not in ("columns", "bits"):
-        raise ParameterError("The 'on' parameter is not known.", "Choose columns or bits.")
+        raise ParameterError(f'`on` must be "columns" or "bits"; got {on!r}.', 'Try on="columns".')
     if on == "columns":
         return tables, schema
     binary = Binarization(schema)
@@ -117,6 +120,7 @@ def _columns_or_bits(on: str, tables: Sequence[Rows], schema: Schema) -> tuple[S
 
 
 def _by_clique(schema: Schema, chosen: Sequence[ColumnSet], avd: Sequence[float]) -> pd.DataFrame:
+    """Return a frame of cliques, by the names of their columns, and their distances `avd`."""
     names = schema.names
     return pd.DataFrame({"attributes": [tuple(names[j] for j in clique) for clique in chosen], "avd": avd})
 
@@ -134,8 +138,8 @@ def noise_floor(
 ) -> pd.DataFrame:
     """Measure how far resamples of the real rows are from them: the sampling-noise floor.
 
-    Nothing below it can be asked of a release. Reads real rows: not private. With equal `on`,
-    `max_cliques` and `seed` the marginals are those of `marginal_avd`.
+    No release can be expected to be closer to the real rows. Reads real rows: not private. With
+    equal `on`, `max_cliques` and `seed` the marginals are those of `marginal_avd`.
 
     Parameters
     ----------
@@ -163,7 +167,7 @@ def noise_floor(
     known = as_rows(real, schema)
     rows = len(known) if rows is None else rows
     if not is_whole(rows, 1) or not is_whole(repeats, 1):
-        raise ParameterError("A noise floor needs rows and repeats.", "Give positive whole numbers.")
+        raise ParameterError("`rows` and `repeats` must be 1 or more.", "Give positive whole numbers.")
     if not isinstance(known, HeldRows):
         ((known,), schema) = _columns_or_bits(on, [known], schema)
         chosen = cliques(len(schema), degree, max_cliques, seed)
@@ -177,7 +181,10 @@ def noise_floor(
 
 
 def off_by_chance(shares: Floats, rows: int) -> Floats:
-    """Return E|X/n - p| for a binomial X: how far a share p is off in a sample of n rows."""
+    """Return how far shares are off, in the mean, in a random sample of n = `rows` rows.
+
+    For each share p this is E |X/n - p|, where X is binomial: the sampled rows that count.
+    """
     pmf = binom.pmf(np.floor(rows * shares), rows - 1, shares)
     return np.asarray(2 * shares * (1 - shares) * pmf)
 
@@ -216,7 +223,10 @@ def marginals(real: TableLike | Rows, synthetic: TableLike, schema: Schema, colu
 
 
 def with_floors(frame: pd.DataFrame, rows: Any) -> Statistics:
-    """Add the 2.5% and 97.5% quantiles of the shares `real` in resamples of `rows` rows."""
+    """Add the 2.5% and 97.5% quantiles of the shares `real` in resamples.
+
+    They are the columns `floor_low` and `floor_high`. `rows` is the number of rows in a resample.
+    """
     ends = {"floor_low": 0.025, "floor_high": 0.975}
     found = {end: binom.ppf(level, rows, frame["real"]) / rows for end, level in ends.items()}
     return statistics(frame.assign(**found))
@@ -299,7 +309,10 @@ def _shares(real: TableLike | Rows, synthetic: TableLike, schema: Schema, names:
 
 
 def cliques(d: int, degree: int, max_cliques: int | None, seed: int) -> list[ColumnSet]:
-    """List all `degree`-cliques of d columns in lexicographic order, or a sorted sample of them."""
+    """List all `degree`-cliques of d columns in lexicographic order, or a sorted sample of them.
+
+    A clique is a tuple of column positions. More than `max_cliques` are sampled by `seed`.
+    """
     if not is_whole(degree, 1, d):
         raise ParameterError(f"There are no {degree!r}-way marginals of {d} columns.", f"Choose between 1 and {d}.")
     total = comb(d, degree)
@@ -312,7 +325,7 @@ def cliques(d: int, degree: int, max_cliques: int | None, seed: int) -> list[Col
 
 
 def pairs_of(schema: Schema, most: int, seed: int = 0) -> list[ColumnSet]:
-    """List at most `most` pairs of columns, sampled if there are more, without very large tables."""
+    """List pairs of columns, a sample by `seed` if above `most`, without very large tables."""
     chosen = cliques(len(schema), 2, most, seed) if len(schema) > 1 else []
     return [pair for pair in chosen if prod(schema.sizes[j] for j in pair) <= MAX_CELLS]
 
@@ -332,7 +345,10 @@ def _clique_at(rank: int, d: int, degree: int) -> ColumnSet:
 
 
 def tables(chosen: Sequence[ColumnSet], *data: Rows) -> Iterator[tuple[NDArray[np.int64], ...]]:
-    """Yield each subset's counts in one or two data sets; of large tables, occupied cells only."""
+    """Yield the counts of each subset of columns in `chosen`, for one or two data sets.
+
+    Of tables with very many cells, only the cells that occur in one of the data sets are counted.
+    """
     for batch in batches(data[0].sizes, chosen):
         if prod(data[0].sizes[j] for j in batch[0]) <= MAX_CELLS:
             yield from zip(*(rows.marginals(batch) for rows in data), strict=True)
@@ -408,7 +424,11 @@ def _is_declared(values: pd.Series[Any], column: Column) -> Flags:
 
 @dataclass(frozen=True)
 class Tie:
-    """The dependence of two columns in the real rows, and how much of it a release has."""
+    """The dependence of two columns in the real rows, and how much of it a release has.
+
+    A strength is a total variation distance between the pair's shares and those of independent
+    columns: 0 if the columns are independent.
+    """
 
     first: str
     second: str
@@ -417,7 +437,7 @@ class Tie:
 
     @property
     def verdict(self) -> Verdict:
-        """Return whether the release has at least half of the tie; unknown for one below `TIED`."""
+        """Return whether the release has half of the tie; unknown for a tie below `TIED`."""
         if self.real_strength < TIED:
             return Verdict.OPEN
         return Verdict.HOLDS if self.released_strength >= HALF * self.real_strength else Verdict.FAILS
@@ -428,9 +448,9 @@ class Center:
     """The means of a numeric column in the real and released rows, and the released median.
 
     They are written in the column's own number format. `share_below` is the share of real rows
-    below that median; rows at the median are counted on the side that suits the release. No number
-    of a real row is kept. `distant` says whether the median is further from the real one than
-    chance explains.
+    below the released median; rows at that median are counted so that the share is nearest to one
+    half. No number of a real row is kept. `distant` says whether the released median is further
+    from the real one than chance explains.
     """
 
     column: str
@@ -443,7 +463,10 @@ class Center:
 
 @dataclass(frozen=True)
 class Group:
-    """The rows with one value of a column: their share, and the mean distance of all other columns."""
+    """The rows with one value of a column: their share, and the mean distance of other columns.
+
+    The distance is the total variation distance between real and released shares within the group.
+    """
 
     column: str
     value: str
@@ -455,8 +478,11 @@ class Group:
 class Fidelity:
     """How many columns and pairs are close to the real ones, the lost ties, and the worst group.
 
-    The strongest lost ties come first. `worst` is the group with the largest distance, and
+    A tie is a pair of columns that depend on each other in the real rows; a release that has less
+    than half of this dependence has lost it. `ties` counts the ties, and `lost_ties` has the lost
+    ones, the strongest losses first. `worst` is the group of rows with the largest distance, and
     `largest` is the largest group of the same column; both are None if no column has groups.
+    `distant` has the numeric columns whose median is off.
     """
 
     columns: int
@@ -473,9 +499,9 @@ class Fidelity:
 def centers(real: pd.DataFrame, released: pd.DataFrame, schema: Schema) -> tuple[Center, ...]:
     """Compare the means and medians of each numeric column, without its bins and missing cells.
 
-    A median is off if it lies more than `OFF` of the interquartile range from the real one, and if
-    the share of real rows between the two is more than `OFF_SHARE`, and than two standard errors of
-    samples of these sizes.
+    A released median is off (`distant`) if it lies more than `OFF` of the interquartile range from
+    the real one, and if the share of real rows between the two is more than `OFF_SHARE`, and than
+    two standard errors of samples of these sizes.
     """
     found = []
     for column in (column for column in schema if column.numeric):
@@ -497,12 +523,13 @@ def fidelity(
 ) -> Fidelity:
     """Judge a release by its columns, pairs and groups.
 
-    Two columns are tied as far as their joint shares are from the product of their own, ½ Σ |P(a,
-    b) - P(a) P(b)|, less what as many rows would have by chance if they were independent. A release
-    has of it what its own difference adds up to in the cells' real direction, ½ Σ sign(P(a, b) -
-    P(a) P(b)) (Q(a, b) - Q(a) Q(b)): noise, whose directions are its own, adds nothing to that. A
-    tie of `TIED` or more is lost where the release has less than half of it. Of wide schemas, and
-    of pairs with very many cells, not all are looked at.
+    P are the shares of the value pairs (a, b) of two columns in the real rows, and Q those in the
+    release. The columns are tied as far as their joint shares are from the product of their own, ½
+    Σ |P(a, b) - P(a) P(b)|, less what as many rows would have by chance if they were independent. A
+    release has of this what its own differences add up to in the direction of the real ones, ½ Σ
+    sign(P(a, b) - P(a) P(b)) (Q(a, b) - Q(a) Q(b)): noise, whose directions are random, adds
+    nothing to it in the mean. A tie of `TIED` or more is lost where the release has less than half
+    of it. Of wide schemas, and of pairs with very many cells, not all are compared.
 
     Parameters
     ----------
@@ -563,8 +590,10 @@ def total_variation(p: Floats, q: Floats) -> float:
 def row_distances(p: Floats, q: Floats, first_rows: int, second_rows: int) -> Floats:
     """Return the total variation distance between each row of `p` and `q` after scaling rows to 1.
 
-    The distance that two samples of these sizes have by chance is subtracted: a share x is off by
-    sqrt(2 x (1 - x) (1/n + 1/m) / pi). A row that is empty in one of the two has distance 1.
+    `p` and `q` are the joint shares of two columns in samples of n = `first_rows` and m =
+    `second_rows` rows. The distance that two samples of these sizes have by chance is subtracted: a
+    share x is off by sqrt(2 x (1 - x) (1/n + 1/m) / pi), with the rows of its group as n and m. A
+    row that is empty in one of the two has distance 1.
     """
     rows = [part.sum(axis=1, keepdims=True) for part in (p, q)]
     first, second = (
@@ -578,7 +607,10 @@ def row_distances(p: Floats, q: Floats, first_rows: int, second_rows: int) -> Fl
 
 
 def dependence(p: Floats, rows: int) -> float:
-    """Return how far joint shares are from independence, less what `rows` rows have by chance."""
+    """Return how far joint shares are from independence, less what `rows` rows have by chance.
+
+    `p` are the joint shares of two columns. The result is a total variation distance.
+    """
     alone = np.outer(p.sum(axis=1), p.sum(axis=0))
     mean = alone * rows  # of a Poisson number, E |X - m| = 2 m P(X = k), with k the whole part of m
     k = np.floor(mean)
@@ -587,6 +619,9 @@ def dependence(p: Floats, rows: int) -> float:
 
 
 def kept_tie(p: Floats, q: Floats) -> float:
-    """Return how much of the real shares' dependence the released shares have, cell by cell."""
+    """Return how much of the real shares' dependence the released shares have, cell by cell.
+
+    `p` are the joint shares of two columns in the real rows, and `q` those in the release.
+    """
     real, released = (shares - np.outer(shares.sum(axis=1), shares.sum(axis=0)) for shares in (p, q))
     return max(float((np.sign(real) * released).sum() / 2), 0.0)

@@ -102,8 +102,9 @@ def check_measures(
 ) -> list[MetricModel]:
     """Return the (measure, model) pairs to score a method by; ParameterError if one is impossible.
 
-    With `skip`, measures that exist but are not of the method's kind are left out, as
-    `undefined_measures` names them.
+    `models` are the classifiers that accuracy on synthetic rows is measured by, and `label` is what
+    the linear SVM predicts. With `skip`, measures that exist but are not of the method's kind are
+    left out, as `undefined_measures` names them.
     """
     classifies = isinstance(method, PrivateClassifier)
     known = measures_of(method)
@@ -120,14 +121,14 @@ def check_measures(
         raise ParameterError(f"{method.title} has none of these measures.", f"Add one of {', '.join(known)}.")
     target = getattr(method, "target", None) if classifies else None
     if set(pairs) & set(SCORES) and (not data.sizes[1] or (target or data.schema.target) is None):
-        raise ParameterError("Accuracy needs a class column and test rows.", "Choose both with the data.")
+        raise ParameterError("Accuracy needs a class column and test rows.", "Choose a class and a test share.")
     if label is None and set(pairs) & set(PROTOCOLS):
         raise ParameterError("The SVM needs a label to predict.", "Pass label=Label(column=..., equals=...).")
     if not data.sizes[1] and "tstr" in (PROTOCOLS.get(measure) for measure in pairs):
-        raise ParameterError("The SVM's error on real rows needs test rows.", "Set some aside with the data.")
+        raise ParameterError("The SVM's error on real rows needs test rows.", "Choose a test share.")
     degree = max((AVDS[measure][0] for measure in pairs if measure in AVDS and "bits" not in measure), default=0)
     if degree > len(data.schema):
-        raise ParameterError(f"There are no {degree}-way marginals of so few columns.", "Measure fewer ways.")
+        raise ParameterError(f"There are no {degree}-way marginals of so few columns.", "Choose a smaller degree.")
     trained = [""] if classifies else list(models)
     if set(pairs) & set(SCORES) and not (trained and {*trained} <= {"", *MODELS}):
         raise ParameterError("A model is not known.", f"Choose from {', '.join(MODELS)}.")
@@ -142,6 +143,7 @@ class Evaluator:
     """
 
     def __init__(self, data: Dataset, label: Label | None = None) -> None:
+        """Keep the data set and the label; nothing is computed yet."""
         self.data, self.label = data, label
 
     @cached_property
@@ -171,15 +173,15 @@ class Evaluator:
         return np.bincount(codes, minlength=column.size)[: len(column.categories)]
 
     def people(self, unit: PrivacyUnit) -> int:
-        """Return how many persons the training rows belong to."""
+        """Return how many persons the training rows belong to; `unit` names their column."""
         return int(unit.persons(self.data.train_sample).max(initial=-1)) + 1
 
     def compared_rows(self, unit: PrivacyUnit | None, *, fill: bool) -> Ints:
         """Return the positions of the training rows that a release is compared with.
 
-        Without a privacy unit these are all rows; with one, those that it keeps of each person. The
-        rows are chosen at random like those of the release, but independently: the release's choice
-        is secret.
+        Without a privacy unit these are all rows; with one, those that it keeps of each person.
+        With `fill`, every person has equally many rows, some of them repeated. The rows are chosen
+        at random like those of the release, but independently: the release's choice is secret.
         """
         rows = self.data.train_sample
         if unit is None:
@@ -193,28 +195,39 @@ class Evaluator:
         return queries, self.answers(queries) / len(self.rows)
 
     def assess_model(self, model: PredictFunction, target: str) -> Assessment:
-        """Score a model's predicted classes of the test rows."""
+        """Score a model's predicted classes of the test rows.
+
+        `model` returns the probabilities of the classes for rows, and `target` is the class column.
+        """
         schema, found = self.data.schema, model(self.data.test_sample)
         return assess_probabilities(found, self.test[:, schema.index(target)], schema[target].size)
 
     def fit_true_naive_bayes(self, target: str, schema: Schema, *, normal: bool) -> NonPrivateNaiveBayes:
-        """Fit naive Bayes to the true rows; numbers are normally distributed, or binned."""
+        """Fit naive Bayes, without noise, to the true rows; `target` is the class column.
+
+        With `normal`, numbers are normally distributed within a class, otherwise they are binned.
+        """
         method = NonPrivateNaiveBayes(numbers="moments" if normal else "bins", target=target)
         return method.fit(self.data.train_sample, schema=schema, ledger=Ledger(method.relation))
 
     def scores(self, models: Mapping[str, PredictFunction], target: str) -> Statistics:
-        """Return `model`, `accuracy` and `balanced_accuracy` of models on the test rows."""
+        """Return `model`, `accuracy` and `balanced_accuracy` of models on the test rows.
+
+        These are the columns of the result. `models` maps names to functions that return the
+        probabilities of the classes for rows, and `target` is the class column.
+        """
         rows = [(name, *self.assess_model(model, target)[:2]) for name, model in models.items()]
         return statistics(pd.DataFrame(rows, columns=["model", *SCORES.values()]))
 
     def score_classifier(self, fitted: PrivateClassifier, measured: Sequence[MetricModel]) -> list[float]:
-        """Return a classifier's scores on the test rows, one for each pair in `measured`."""
+        """Return a classifier's scores on the test rows, one per (measure, model) in `measured`."""
         found = self.assess_model(fitted.predict_proba, fitted.target_)
         return [float(getattr(found, SCORES[metric])) for metric, _ in measured]
 
     def score_rows(self, fitted: Synthesizer, synthetic: pd.DataFrame, measured: Sequence[MetricModel]) -> list[float]:
-        """Return the scores of released rows, one per pair in `measured`; NaN where none exists.
+        """Return the scores of released rows, one per (measure, model) in `measured`.
 
+        `fitted` is the method that released `synthetic`. A score is NaN where none exists.
         Distances are means over the subsets of columns. The range-query error is the mean, over a
         public workload of range queries on 1 to 3 columns (`QUERIES`), of the absolute error as a
         share of all rows. A release that is a tree of counts answers by its counts, any other by
@@ -227,6 +240,7 @@ class Evaluator:
         mistaken = self._mistaken(synthetic) if any(metric in PROTOCOLS for metric, _ in measured) else {}
 
         def value(metric: str, model: str) -> Any:
+            """Return the score of the rows in one measure, by one model."""
             if metric in SCORES:
                 return learned[SCORES[metric]][model]
             if metric in AVDS:
@@ -236,7 +250,10 @@ class Evaluator:
         return [float(value(*pair)) for pair in measured]
 
     def train_and_test(self, released: TableLike, target: str | None = None, **how: Any) -> Statistics:
-        """Return the frame of `tstr` for released rows, tested on the test rows."""
+        """Return the frame of `tstr` for released rows, tested on the test rows.
+
+        `target` is the class column, by default the schema's; `how` are other arguments of `tstr`.
+        """
         schema, train, test = self.data.schema, self.train, self.test
         found = tstr(train, test, released, schema, target or schema.target or "", **how)
         sizes = {"real": (len(train), len(self.rows))}
@@ -250,11 +267,19 @@ class Evaluator:
     def distances(
         self, released: TableLike, degree: int, on: str = "columns", most: int | None = MOST_CLIQUES
     ) -> pd.DataFrame:
-        """Return `marginal_avd` between released and training rows, on at most `most` subsets."""
+        """Return `marginal_avd` between released and training rows.
+
+        Of the subsets of `degree` columns, at most `most` are compared. `on` is "columns", or
+        "bits" for the bits of their codes.
+        """
         return marginal_avd(self.rows, released, self.data.schema, degree, on=on, max_cliques=most)
 
     def distances_with_floors(self, released: TableLike, degree: int, most: int | None) -> Statistics:
-        """Return `distances` with the column `floor`, the noise floor of equally many rows."""
+        """Return `distances` with the column `floor`, the noise floor of equally many rows.
+
+        The floor is the mean distance of resamples of the training rows. Of the subsets of `degree`
+        columns, at most `most` are compared.
+        """
         floor = self.floors(degree, most=most, rows=len(released)).rename(columns={"avd": "floor"})
         found = self.distances(released, degree, most=most).merge(floor, on="attributes")
         if degree == 2:
@@ -272,11 +297,17 @@ class Evaluator:
         return centers(rows, released, schema) if isinstance(released, pd.DataFrame) else ()
 
     def floors(self, degree: int, on: str = "columns", most: int | None = MOST_CLIQUES, **how: Any) -> pd.DataFrame:
-        """Return the `noise_floor` of the subsets of columns that `distances` measures."""
+        """Return the `noise_floor` of the subsets of columns that `distances` measures.
+
+        `how` are other arguments of `noise_floor`.
+        """
         return noise_floor(self.rows, self.data.schema, degree, on=on, max_cliques=most, **how)
 
     def floor(self, metric: str) -> float:
-        """Return the distance or range-query error of fresh samples of the training rows."""
+        """Return the distance or range-query error of fresh samples of the training rows.
+
+        `metric` is the name of the measure.
+        """
         if metric in AVDS:
             return float(self.floors(*AVDS[metric], repeats=FRESH)["avd"].mean())
         rng, n = np.random.default_rng(0), len(self.rows)
@@ -289,6 +320,10 @@ class Evaluator:
         return true_answers(self.rows, self.data.schema, queries)
 
     def _range_error(self, fitted: Synthesizer | None, codes: Codes) -> float:
+        """Return the mean error of the public range queries, as a share of all rows.
+
+        A fitted method with a tree of counts answers by it; otherwise the rows of `codes` answer.
+        """
         queries, truth = self._queries
         if fitted is not None and hasattr(fitted, "tree_"):
             answers = range_answers(fitted, queries, self.data.schema) / len(self.rows)
@@ -297,7 +332,10 @@ class Evaluator:
         return float(np.abs(answers - truth).mean())
 
     def _mistaken(self, synthetic: pd.DataFrame) -> Mapping[str, float]:
-        """Return the linear SVM's error by protocol; one fit serves both protocols."""
+        """Return the linear SVM's error by protocol; one fit serves both protocols.
+
+        The protocols are those of `misclassification`: tested on real rows or on released ones.
+        """
         data, label = self.data, cast(Label, self.label)  # which `check_measures` asks for
         protocol = "both" if len(data.test_sample) else "published"
         found = misclassification(data.test_sample, synthetic, data.schema, label, protocol=protocol, repeats=1)
@@ -357,7 +395,7 @@ def baselines(
         If there are no training or no test rows.
     """
     if unknown := [kind for kind in kinds if kind not in KINDS]:
-        raise ParameterError(f"The reference {unknown[0]!r} is not known.", f"Choose from {', '.join(KINDS)}.")
+        raise ParameterError(f"The baseline {unknown[0]!r} is not known.", f"Choose from {', '.join(KINDS)}.")
     evaluator, schema, target = Evaluator(data), data.schema, target or data.schema.target
     rows: list[tuple[str, str, str, float]] = []
     if FLOOR in kinds:
@@ -389,7 +427,11 @@ def baselines(
 
 
 def inputs(frame: pd.DataFrame, codes: Codes, schema: Schema, target: int) -> Floats:
-    """The rows as scikit-learn's trees take them, shape (n, inputs); NaN for missing numbers."""
+    """Return the rows as scikit-learn's trees take them, shape (n, inputs).
+
+    `codes` are those of `frame`, and the column at position `target` is left out. Numbers are as
+    they are, NaN if missing; ordered categories have their code, and others are one-hot.
+    """
     parts = []
     for index, column in enumerate(schema):
         if index == target:

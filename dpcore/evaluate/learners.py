@@ -50,8 +50,8 @@ LINEAR: dict[str, Callable[[], Any]] = {
 BAYES_NET = phrase("Bayes net")
 MODELS = (*LINEAR, BAYES_NET)
 MAJORITY = phrase("majority class")
-SAMPLED = phrase("Learned from {some:,} rows, a uniform sample of {all:,}.")
-TESTED_ON = phrase("All are asked about {some:,} test rows, a uniform sample of {all:,}.")
+SAMPLED = phrase("Trained on {some:,} rows, a uniform sample of {all:,}.")
+TESTED_ON = phrase("All models are tested on {some:,} rows, a uniform sample of {all:,} test rows.")
 TableLike = pd.DataFrame | Codes | Folder
 """Rows of a schema; or their codes, for callers who encode once; or a folder of these, larger than memory."""
 PredictFunction = Callable[[pd.DataFrame], Floats]
@@ -78,7 +78,7 @@ def tstr(
     ----------
     train, test, synthetic : DataFrame, codes of one, or Folder
         Real rows, other real rows, and the release. Of a folder, models learn from a uniform sample
-        of at most 50,000 rows, or are asked about one; `note` says so.
+        of at most 50,000 rows, or are tested on such a sample; `note` says so.
     schema : Schema
         The schema of all three.
     target : str
@@ -126,7 +126,11 @@ def tstr(
 def add_sample_notes(
     found: pd.DataFrame, trained: Mapping[str, tuple[int, int]], tested: tuple[int, int]
 ) -> pd.DataFrame:
-    """Add notes on which models were trained or tested on a sample of a folder's rows."""
+    """Add notes on which models were trained or tested on a sample of a folder's rows.
+
+    `found` is the frame of `tstr`. `trained` has, by source, the numbers of rows that were used and
+    of all rows; `tested` has these two numbers for the test rows.
+    """
     notes = [
         (note, sample_note(*trained.get(source, (0, 0))) * (model != MAJORITY), sample_note(*tested, TESTED_ON))
         for model, source, note in found[["model", "trained_on", "note"]].itertuples(index=False)
@@ -135,7 +139,10 @@ def add_sample_notes(
 
 
 def sample_note(some: int, every: int, text: str = SAMPLED) -> str:
-    """Return a sentence that `some` of `every` rows were sampled; empty if all rows were used."""
+    """Return a sentence that `some` of `every` rows were sampled; empty if all rows were used.
+
+    `text` is the sentence, with the places {some} and {all} for the two numbers.
+    """
     return text.format(some=some, all=every) if every > some else ""
 
 
@@ -214,7 +221,10 @@ class Assessment(NamedTuple):
 
 
 def assess(truth: NDArray[Any], predicted: NDArray[Any], classes: int) -> Assessment:
-    """Compare true and predicted class codes, one per row; there must be at least one row."""
+    """Compare true and predicted class codes, one per row; there must be at least one row.
+
+    `classes` is the number of classes.
+    """
     cells = truth.astype(np.intp) * classes + predicted
     confusion = np.bincount(cells, minlength=classes**2).reshape(classes, classes)
     rows, hits = confusion.sum(axis=1), confusion.diagonal()
@@ -223,7 +233,10 @@ def assess(truth: NDArray[Any], predicted: NDArray[Any], classes: int) -> Assess
 
 
 def assess_probabilities(probability: Floats, truth: NDArray[Any], classes: int) -> Assessment:
-    """Compare the most probable class of each row with its true code; ties take the first class."""
+    """Compare the most probable class of each row with its true code; ties take the first class.
+
+    `probability` has a row of `classes` probabilities for each code in `truth`.
+    """
     if probability.shape != (len(truth), classes):
         raise ParameterError("There is not one probability per row and class.", "Pass an array (rows, classes).")
     if not len(truth):
@@ -250,17 +263,20 @@ def one_hot(codes: Codes, sizes: Sequence[int]) -> csr_matrix:
 
 
 def bayes_net(codes: Codes, labels: Codes, sizes: Sequence[int], classes: int) -> CategoricalNB:
-    """Weka's BayesNet with its default settings, which is a smoothed naive Bayes classifier.
+    """Fit Weka's BayesNet with its default settings, which is a smoothed naive Bayes classifier.
+
+    `labels` are the class codes of the rows of `codes`; `sizes` has the number of codes of each
+    column, and `classes` is the number of classes.
 
     The defaults are K2 search with at most one parent, started from naive Bayes, and
     SimpleEstimator with α = 1/2. At the start the class is the parent of every attribute. K2 only
     ever adds parents, and an attribute that has its one parent may get no other; the class stands
     first in K2's order, so it has no candidates. The search thus ends where it began, and what
-    remains is the estimator: each row of a table with K values and N rows becomes
-    (count + α) / (N + αK). That is `CategoricalNB(alpha=.5)` for the conditionals. scikit-learn
-    does not smooth the class prior; it is passed in. Classes without rows count too, as they do in
-    Weka, whose header declares them. (Weka would first cut numbers into bins that it fits to the
-    classes; here they come in their public bins.)
+    remains is the estimator: each row of a table with K values and N rows becomes (count + α) / (N
+    + αK). That is `CategoricalNB(alpha=.5)` for the conditionals. scikit-learn does not smooth the
+    class prior; it is passed in. Classes without rows count too, as they do in Weka, whose header
+    declares them. (Weka would first cut numbers into bins that it fits to the classes; here they
+    come in their public bins.)
     """
     alpha = 0.5
     counts = np.bincount(labels, minlength=classes)
@@ -272,10 +288,9 @@ def bayes_net(codes: Codes, labels: Codes, sizes: Sequence[int], classes: int) -
 def fit_predict(model: str, train: Codes, test: Codes, sizes: Sequence[int], target: int) -> tuple[NDArray[Any], str]:
     """Train a model and return the predicted class codes of the test rows, and a remark or "".
 
-    The test rows' own classes are not read. DataError if there are no rows or no columns to learn
-    from.
-
-    DataError if there are no rows or no columns to learn from.
+    `sizes` has the number of codes of every column, and `target` is the position of the class
+    column. The test rows' own classes are not read. DataError if there are no rows or no columns to
+    learn from.
     """
     attributes = [j for j in range(len(sizes)) if j != target]
     labels = train[:, target]
@@ -284,7 +299,7 @@ def fit_predict(model: str, train: Codes, test: Codes, sizes: Sequence[int], tar
     if not attributes:
         raise DataError("There is no column to predict the target from.", "Keep more columns in the schema.")
     if (labels == labels[0]).all():
-        return np.full(len(test), labels[0]), "The training rows hold one class; it is predicted for every row."
+        return np.full(len(test), labels[0]), "The training rows have one class, which is predicted for every row."
     if model in LINEAR and sizes[target] > MOST_CLASSES:
         raise DataError(f"Linear models take at most {MOST_CLASSES} classes.", "Use a Bayes net, or another class.")
     widths = [sizes[j] for j in attributes]
@@ -303,7 +318,7 @@ def fit_predict(model: str, train: Codes, test: Codes, sizes: Sequence[int], tar
 def as_rows(table: TableLike | Rows, schema: Schema, names: Sequence[str] = ()) -> Rows:
     """Return a table as a source of counts for the named columns, or for all; DataError if empty.
 
-    They are of some of the schema's columns, or of all; `Rows` are of all.
+    `names` are columns of the schema. A table of type `Rows` is returned with all of its columns.
     """
     require_rows(table)
     if isinstance(table, Rows):
@@ -369,7 +384,7 @@ class Label:
 
     def __post_init__(self) -> None:
         if (self.equals is None) == (self.below is None):
-            raise ParameterError("A label needs one rule.", "Give either equals= or below=.")
+            raise ParameterError("A label needs either `equals` or `below`, not both.", "Give one of the two.")
         if isinstance(self.below, date | str | np.datetime64):
             if (day := as_day(self.below)) is None:
                 raise ParameterError("The label's threshold is not a day.", 'Write it as "2021-03-05".')
@@ -404,7 +419,7 @@ class Label:
                 raise ParameterError(f"The column {column.name!r} has no numbers.", "Use equals= with a category.")
             if isinstance(self.below, str) != (dated := column.kind == "date"):
                 has, way = ("dates", 'day, such as "2021-03-05"') if dated else ("numbers", "number")
-                raise ParameterError(f"The column {column.name!r} has {has}, the threshold is none.", f"Use a {way}.")
+                raise ParameterError(f"{column.name!r} has {has}; the threshold is of another kind.", f"Use a {way}.")
             if column.lower is None or column.upper is None or not column.lower < self.threshold <= column.upper:
                 raise ParameterError(
                     f"The threshold gives every row of {column.name!r} the same label.",
@@ -471,11 +486,11 @@ def misclassification(
     schema : Schema
         The schema of both.
     label : Label
-        What the classifier is to tell.
+        The yes/no answer that the classifier is to predict.
     protocol : {"tstr", "published", "both"}, default="tstr"
         Which rows are tested.
     repeats : int, default=50
-        On Adult one takes .15 to .25 seconds.
+        The number of random parts that are learned from; on Adult each takes .15 to .25 seconds.
     test_share : float, default=0.2
         The share of synthetic rows that are not learned from, in (0, 1).
     model : str, default="linear SVM"
@@ -500,7 +515,7 @@ def misclassification(
     """
     label.check(schema)
     if protocol not in PROTOCOLS:
-        raise ParameterError("The 'protocol' parameter is not known.", f"Choose one of {', '.join(PROTOCOLS)}.")
+        raise ParameterError(f"The protocol {protocol!r} is not known.", f"Choose one of {', '.join(PROTOCOLS)}.")
     if repeats < 1 or not 0 < test_share < 1:
         raise ParameterError("There are no rows to learn from, or none to test on.", "Try repeats=50, test_share=0.2.")
     require_rows(synthetic, *([] if protocol == "published" else [test]))

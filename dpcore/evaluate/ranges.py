@@ -58,7 +58,7 @@ def range_answers(release: Synthesizer | pd.DataFrame, queries: Sequence[RangeQu
     if isinstance(release, Synthesizer) and hasattr(release, "tree_"):
         tree: ReleasedTree = release.tree_
         if tree.schema.columns != schema.columns:
-            raise ParameterError("The release is of another schema.", "Ask it by the schema that it was fitted with.")
+            raise ParameterError("The release is of another schema.", "Use the schema that the method was fitted with.")
         return tree.answers(queries) if getattr(release, "consistency", True) else tree.noisy_answers(queries)[0]
     table = release.sample() if isinstance(release, Synthesizer) else release
     require_rows(table)
@@ -119,9 +119,9 @@ def uniform_baseline_answers(
     """
     truth = np.asarray(truth, dtype=float)
     if truth.shape != (len(queries),):
-        raise ParameterError("The true answers do not fit the queries.", "Give one number for each.")
+        raise ParameterError("The true answers do not fit the queries.", "Give one number for each query.")
     if not 0 < epsilon < np.inf:
-        raise ParameterError("The 'epsilon' parameter is not a finite number above 0.", "Try epsilon=1.0.")
+        raise ParameterError("`epsilon` must be a finite number above 0.", "Try epsilon=1.0.")
     try:
         cells = np.array([float(cells_covered(query, schema)) for query in queries])
     except OverflowError:
@@ -190,7 +190,7 @@ def range_queries(
     for release, given in answers.items():
         estimate = np.asarray(given, dtype=float)
         if estimate.shape != truth.shape or not np.isfinite(estimate).all():
-            raise ParameterError("A release's answers do not fit the queries.", "Give one finite number for each.")
+            raise ParameterError("A release's answers do not fit the queries.", "Give one finite number per query.")
         absolute = np.abs(estimate - truth)
         relative = absolute / np.maximum(truth, SANE * len(rows))
         frames.append(queries_frame.assign(release=release, estimate=estimate, absolute=absolute, relative=relative))
@@ -198,7 +198,11 @@ def range_queries(
 
 
 def one_answer(answers: Sequence[tuple[str, float, float]], true: int) -> Statistics:
-    """Return each release's answer to one query, half its interval's width, and the truth."""
+    """Return each release's answer to one query with its interval, and the truth.
+
+    `answers` has name, estimate and half of the interval's width for each release. The frame has
+    the columns `release`, `estimate`, `low`, `high` and `true`.
+    """
     frame = pd.DataFrame(answers, columns=["release", "estimate", "item_marginal"])
     low, high = frame["estimate"] - frame["item_marginal"], frame["estimate"] + frame["item_marginal"]
     return statistics(frame.drop(columns="item_marginal").assign(low=low, high=high, true=true))

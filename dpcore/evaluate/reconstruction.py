@@ -30,13 +30,14 @@ TAIL = 0.01  # of the reports, on each side of what is drawn
 
 
 class Truth:
-    """The true rows behind local reports, or the bits of these rows that DTPD asks for.
+    """The true rows behind local reports, or the bits of these rows that the method DTPD asks for.
 
-    Only evaluation reads them. `positions` are the positions of the rows; `bits_for` is the target
-    of DTPD.
+    Only evaluation reads them. `positions` are the positions of the rows among the training rows.
+    For DTPD, which asks for the columns as bits, `bits_for` is the class column.
     """
 
     def __init__(self, data: Dataset, schema: Schema, positions: Ints, bits_for: str | None = None) -> None:
+        """Take the rows from the training rows of a data set."""
         rows = data.train_sample.iloc[positions].reset_index(drop=True)
         self.true_rows = rows if bits_for is None else as_bits(rows, schema, bits_for)
 
@@ -50,8 +51,8 @@ def columns(reports: Reports) -> list[str]:
 def families_of(reports: Reports, column: str) -> list[Item]:
     """List the items whose reports tell something about a column.
 
-    These are its own item, or else one in which it is the last column, or else all in which it is
-    another.
+    An item is a tuple of the columns that one report is about. These are the item of the column
+    alone, or else one in which it is the last column, or else all in which it is another.
     """
     if (column,) in reports.channels:
         return [(column,)]
@@ -72,10 +73,10 @@ def is_number(reports: Reports, column: str) -> bool:
 def shares_of_column(reports: Reports, frame: pd.DataFrame | Truth | None, column: str) -> Statistics:
     """Return the true, reported and reconstructed share of each value of a column of categories.
 
-    By `value`: the shares `real` (of the true rows `frame`), `reported` (NaN if reports are not
-    values) and `reconstructed` (unbiased: it can be below 0 or above 1), and `low` to `high`, its
-    95% interval for the share among these people. The interval covers the random reports and the
-    random choice of who was asked.
+    By `value`: the shares `real` (of the true rows `frame`), `reported` (NaN if a report is not one
+    of the values) and `reconstructed` (unbiased: it can be below 0 or above 1), and `low` to
+    `high`, the 95% interval of the reconstructed share among these people. The interval covers the
+    random reports and the random choice of who was asked.
     """
     reported = (item_marginal(reports, family, column) for family in families_of(reports, column))
     people, said, found, spread = (np.array(each, dtype=float) for each in zip(*reported, strict=True))
@@ -95,12 +96,18 @@ def shares_of_column(reports: Reports, frame: pd.DataFrame | Truth | None, colum
 
 
 def item_marginal(reports: Reports, family: Item, column: str) -> tuple[int, Floats, Floats, Floats]:
-    """Estimate a column's marginal from one item: people, reported counts, shares and variances."""
+    """Estimate a column's marginal from one item: people, reported shares, shares, variances.
+
+    `family` is the item, a tuple of the columns that one report is about. The results are the
+    number of people who reported it, and for each value of the column its reported share (NaN if a
+    report is not one of the values), its estimated share, and the variance of the estimate.
+    """
     channel, shape, axis = reports.category(family), reports.shape(family), family.index(column)
     people = len(reports.values[family])
     others = tuple(i for i in range(len(shape)) if i != axis)
 
     def summed(counts: Floats) -> Floats:
+        """Return the share of people for each value, from counts of the combinations of values."""
         return np.asarray(counts.reshape(shape).sum(axis=others), dtype=float) / max(people, 1)
 
     support, _ = reports.support(family)
@@ -115,7 +122,8 @@ def item_marginal(reports: Reports, family: Item, column: str) -> tuple[int, Flo
 def variance(channel: CategoryChannel, shares: Floats, people: int, cells: int) -> Floats:
     """Return the variance of the estimated `shares` of values with `cells` cells each.
 
-    It is over the random reports of `people` persons. A report that is a value supports one of the
+    `channel` is the randomizer of the reports, about combinations of values (cells). The variance
+    is over the random reports of `people` persons. A report that is a value supports one of the
     cells or none: a yes or no, whose probability is known for those who have the value and for
     those who have not. Other reports support each cell independently. For people sampled from a
     population, add share (1 - share) / people.
@@ -137,10 +145,11 @@ def densities(
 ) -> Statistics:
     """Return the distributions of true numbers, of their reports, and of what is reconstructed.
 
-    By interval: `x` (its middle), `width`, and the shares `real`, `reported` and `reconstructed`.
-    With `bayes`, these are the normal distributions of naive Bayes, weighted by the classes'
-    shares. Otherwise DTCRD's reconstruction is used for all classes together; its shares are NaN
-    outside the public range.
+    By interval: `x` (its middle), `width`, and the shares `real` (of the true rows `frame`),
+    `reported` and `reconstructed`. With `bayes`, the reconstructed shares are those of naive Bayes'
+    normal distributions, weighted by the classes' shares. Otherwise the reconstruction of the
+    method DTCRD, which removes the noise's effect from the distribution of reports, is used for all
+    classes together; its shares are NaN outside the public range.
     """
     known, said = reports.schema[column], reports.values[family_of(reports, column)]
     cells = intervals_to_draw(reports, column)
@@ -155,6 +164,7 @@ def densities(
     )
 
     def shares(values: Floats) -> Floats:
+        """Return the share of numbers in each interval, per width of the intervals inside."""
         found = np.histogram(values, edges)[0] / max(len(values), 1)
         return np.asarray(found / (np.diff(edges) / cells.width))
 
@@ -172,13 +182,19 @@ def densities(
 
 
 def normal_shares(moments: Floats, edges: Floats) -> Floats:
-    """Return the probability of each interval between edges, a row per normal distribution."""
+    """Return the probability of each interval between edges, a row per normal distribution.
+
+    `moments` has the mean and the variance of each distribution.
+    """
     below = ndtr((edges - moments[:, :1]) / np.sqrt(moments[:, 1:]))
     return np.diff(below, axis=1)
 
 
 def intervals_to_draw(reports: Reports, column: str) -> Cells:
-    """Return intervals of equally many whole numbers; the last may end beyond the public range."""
+    """Return the intervals in which a column of numbers is shown.
+
+    Of whole numbers, each has equally many; the last may end beyond the public range.
+    """
     known = reports.schema[column]
     cells = interval_grid(known, reports.channels[family_of(reports, column)], INTERVALS)
     if not known.whole:
@@ -190,20 +206,26 @@ def intervals_to_draw(reports: Reports, column: str) -> Cells:
 
 
 def deconvolve(reports: Reports, column: str) -> Distribution:
-    """Estimate a number's distribution over `INTERVALS` intervals of its range, and the steps."""
+    """Estimate a number's distribution over `INTERVALS` intervals, with each step's likelihood."""
     cells, said = intervals_to_draw(reports, column), reports.values[family_of(reports, column)]
     return reconstruct(cells.counts(said, np.zeros(len(said), dtype=np.intp), 1), cells.kernel)
 
 
 def steps(reports: Reports, column: str) -> pd.DataFrame:
-    """Return, for each iteration from 0, the gain in log-likelihood of the reports per person."""
+    """Return a frame with the gain in log-likelihood of the reports, per person, after each step.
+
+    The steps are the iterations of `deconvolve`, from 0.
+    """
     likelihood = deconvolve(reports, column).likelihood[:, 0]
     gain = (likelihood - likelihood[0]) / max(len(reports.values[family_of(reports, column)]), 1)
     return pd.DataFrame({"step": np.arange(len(gain)), "gain": gain})
 
 
 def as_bits(frame: pd.DataFrame, schema: Schema, target: str) -> pd.DataFrame:
-    """Return true rows as the bits that DTPD asks for, with the class as bits and as it is."""
+    """Return true rows as the bits that the method DTPD asks for.
+
+    `target` is the class column, whose classes are encoded as bits, too.
+    """
     bits, codes = BitEncoding(schema, target), schema.encode(frame)
     found = {
         column.name: np.array(column.labels, dtype=object)[rule[codes[:, schema.index(source)]]]
@@ -220,6 +242,7 @@ def boolean_data(data: Dataset, target: str) -> Dataset:
     kept_columns = [target] if schema.persons is None else [target, str(schema.persons.id_column)]
 
     def rows(frame: pd.DataFrame) -> pd.DataFrame:
+        """Return the bits of rows, with the class column and the person column as they are."""
         found = as_bits(frame, data.schema, target)[[column.name for column in kept]]
         return found.assign(**{name: frame[name] for name in kept_columns})
 

@@ -32,7 +32,11 @@ class Statistics(pd.DataFrame):
 
 
 def statistics(frame: pd.DataFrame) -> Statistics:
-    """Return a frame as `Statistics`; TypeError if a column's cells do not fit its name."""
+    """Return a frame as `Statistics`; TypeError if a column's cells do not fit its name.
+
+    A column's name tells what it may hold: shares in [0, 1], whole counts, errors, released
+    numbers, or public numbers. Texts are allowed in every column.
+    """
     for name, column in frame.items():
         kind = infer_dtype(column.astype(object))
         numbers = column.dropna().to_numpy(dtype=float) if kind in NUMBERS else np.empty(0)
@@ -45,5 +49,5 @@ def statistics(frame: pd.DataFrame) -> Statistics:
         else:
             sound = name in ERRORS | RELEASED | PUBLIC
         if not sound:
-            raise TypeError(f"The column {name!r} holds no counts or means of rows: it is not for pictures.")
+            raise TypeError(f"The column {name!r} has no counts or means of rows, so no chart may show it.")
     return Statistics(frame)

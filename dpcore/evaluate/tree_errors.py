@@ -39,7 +39,11 @@ def true_counts(tree: ReleasedTree, rows: Rows) -> list[Floats]:
 
 
 def add_true_counts(frame: pd.DataFrame, truth: Sequence[Floats]) -> Statistics:
-    """Return `nodes` with the true counts (`true`) and what the noise added to them (`noise`)."""
+    """Return a tree's nodes with their true counts (`true`) and what noise added to them (`noise`).
+
+    `frame` has a row per node, with its `level`, `place` in the level and `noisy` count. `truth`
+    has the true counts of each level.
+    """
     true = np.array([truth[level][index] for level, index in zip(frame["level"], frame["place"], strict=True)])
     return statistics(frame.assign(true=true, noise=frame["noisy"] - true))
 
@@ -47,8 +51,9 @@ def add_true_counts(frame: pd.DataFrame, truth: Sequence[Floats]) -> Statistics:
 def level_errors(tree: ReleasedTree, truth: Sequence[Floats]) -> Statistics:
     """Return the mean absolute error of a tree's counts, level by level.
 
-    The columns are `level`, `divides`, `nodes`, `which` ("noisy" for measured levels; "consistent")
-    and `error`, the mean over the level's nodes.
+    `truth` has the true counts of each level. The columns are `level`, `divides` (the columns that
+    the level splits further), `nodes`, `which` ("noisy" for measured levels; "consistent") and
+    `error`, the mean over the level's nodes.
     """
     rows = []
     for level, (divides, true) in enumerate(zip(level_names(tree), truth, strict=True)):
@@ -64,10 +69,11 @@ def level_errors(tree: ReleasedTree, truth: Sequence[Floats]) -> Statistics:
 def noise_and_structure(released: Forest, plain: Forest, data: Dataset) -> Statistics:
     """Return how much accuracy is lost to noisy leaves and to noisily chosen splits. Not private.
 
-    `step`, `accuracy`, `balanced_accuracy`, one row for each of `STEPS`: the release; its trees
-    with the true numbers of all training rows by class in their leaves; and `plain`, what the same
-    builder makes of the rows without noise. From the first to the second, accuracy is lost by noise
-    in leaves; from the second to the third, by the trees' structure.
+    The frame has `step`, `accuracy` and `balanced_accuracy`, one row for each of `STEPS`: the
+    release; its trees with the true class counts of all training rows in their leaves; and `plain`,
+    the forest that the same algorithm builds from the rows without noise. From the first to the
+    second, accuracy is lost by noise in leaves; from the second to the third, by the trees'
+    structure.
     """
     forests = zip(STEPS, (released, with_true_counts(released, data.train_sample), plain), strict=True)
     models = {step: forest.probability for step, forest in forests}
@@ -75,9 +81,9 @@ def noise_and_structure(released: Forest, plain: Forest, data: Dataset) -> Stati
 
 
 def with_true_counts(forest: Forest, train: pd.DataFrame) -> Forest:
-    """Return the trees with the true class counts of all rows in every node. Not private.
+    """Return the trees with the true class counts of the rows `train` in every node. Not private.
 
-    A node without rows takes after its parent, as in a release.
+    A node without rows takes the class shares of its parent, as in a release.
     """
     truth, width = forest.schema[forest.target].encode(train[forest.target]), forest.classes.shape[1]
     size = len(forest.tree)
@@ -118,7 +124,11 @@ def model_distances(frame: Statistics) -> pd.DataFrame:
 
 
 def split_shares(forest: Forest, data: Dataset) -> ColumnShares:
-    """Return, for each column that splits a node, the shares of the branches of its first split."""
+    """Return, for each column that splits a node, the shares of the branches of its first split.
+
+    Each item has column, branch, real share, released share and the number of real rows. The first
+    split is the one in the highest level; of several, the one with most rows.
+    """
     real = with_true_counts(forest, data.train_sample)
     found: ColumnShares = []
     for column in np.unique(forest.column[~forest.leaf]).tolist():
@@ -136,7 +146,10 @@ def split_shares(forest: Forest, data: Dataset) -> ColumnShares:
 
 
 def column_shares(model: Bayes, data: Dataset) -> ColumnShares:
-    """Return, for each column that the model knows, the shares of its values over all classes."""
+    """Return, for each column that the model knows, the shares of its values over all classes.
+
+    Each item has column, value, real share, released share and the number of real rows.
+    """
     schema, train = model.schema, data.train_sample
     found: ColumnShares = []
     for name in model.columns:

@@ -57,11 +57,17 @@ class Rows(ABC):
     def look_up(self, sizes: Sequence[int], columns: Sequence[int | tuple[Sequence[int], CodeMap]]) -> Self:
         """Return rows with new columns: each is one of these, or looked up from the codes of some.
 
+        A new column is given by the position of an old one, or by positions of old ones and an
+        array from their codes to the new codes. `sizes` has the number of codes of each new column.
         The new rows, and all rows made from them, have no numbers.
         """
 
     def recode(self, sizes: Sequence[int], rules: Sequence[tuple[int, CodeMap]]) -> Self:
-        """Return rows with new columns, each looked up from the codes of one column."""
+        """Return rows with new columns, each looked up from the codes of one column.
+
+        `rules` has, for each new column, the position of the old one and an array from its codes to
+        the new ones. `sizes` has the number of codes of each new column.
+        """
         return self.look_up(sizes, [([source], rule) for source, rule in rules])
 
     @abstractmethod
@@ -73,7 +79,7 @@ class Rows(ABC):
         """Return a copy of all codes, shape (n, d); DataError if they are not in memory."""
 
     def transform_numbers(self, position: int, numbers: Floats) -> Floats:
-        """Apply the public function for a numeric column to some of its numbers.
+        """Apply the public function for the numeric column at a position to some of its numbers.
 
         Blocks have the original numbers, so that only the numbers that are needed are transformed.
         """
@@ -99,10 +105,10 @@ class Rows(ABC):
         return PackedBits(self.blocks(range(len(self.sizes))), len(self), len(self.sizes))
 
     def marginals(self, cliques: Iterable[Sequence[int]]) -> list[Counts]:
-        """Return the marginals of cliques, each a tuple of column positions; small ones are kept.
+        """Return the marginals of cliques, each a tuple of column positions.
 
         The marginal of clique c is an int64 array of shape `[sizes[j] for j in c]`, which sums to
-        n.
+        n. Small marginals are remembered, and not counted again.
         """
         wanted = [tuple(clique) for clique in cliques]
         new = [clique for clique in dict.fromkeys(wanted) if clique not in self._remembered]
@@ -114,9 +120,9 @@ class Rows(ABC):
         return [found[clique] if clique in found else self._remembered[clique] for clique in wanted]
 
     def prefetch(self, cliques: Iterable[Sequence[int]]) -> None:
-        """Count marginals in one pass that will be requested one at a time, if that saves time.
+        """Count and remember, in one pass, marginals that will be requested one at a time.
 
-        Nothing is counted if too few marginals can be remembered.
+        Nothing is counted if the rows are few, or if too few marginals can be remembered.
         """
         wanted = [tuple(clique) for clique in cliques]
         cells = sum(prod(self.sizes[j] for j in clique) for clique in wanted)

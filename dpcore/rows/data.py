@@ -128,9 +128,10 @@ def sample_rows(folder: Folder, schema: Schema, most: int, seed: int = 0) -> pd.
 
 
 def read_first_rows(part: Path, schema: Schema, most: int) -> pd.DataFrame:
-    """Return the first rows of a file of codes as values, as `sample_rows` does.
+    """Return the first `most` rows of `part`, a file of codes, as values.
 
-    DataError if the file cannot be read.
+    Numbers are the original ones; if the file does not have them, they are drawn at random inside
+    their bins. DataError if the file cannot be read.
     """
     try:
         with pq.ParquetFile(part) as file:
@@ -144,9 +145,11 @@ def read_first_rows(part: Path, schema: Schema, most: int) -> pd.DataFrame:
 def decoded_rows(
     schema: Schema, positions: Iterable[int], values: Mapping[str, NDArray[Any]], rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Return rows as values, from the codes of a folder's columns at some positions.
+    """Return rows as values of a schema's columns, from the codes of a folder.
 
-    `values` has arrays of codes ("c0", ...) and of original numbers ("n0", ...), which come first.
+    `positions` says where each column of the schema is in the folder. `values` has arrays of codes
+    ("c0", ...) and of original numbers ("n0", ...) by position in the folder. Without original
+    numbers, `rng` draws them inside their bins.
     """
     found = {}
     for column, j in zip(schema, positions, strict=True):

@@ -83,8 +83,9 @@ def count_streams(
 def join_cliques(cliques: Sequence[Axes], sizes: Sequence[int]) -> dict[Axes, Axes]:
     """Map each clique to a larger set of columns, so that few marginals have to be counted.
 
-    The marginal of each set has at most `JOINT` cells. Greedy: a set takes the column that
-    completes most cliques. Larger cliques, and those with a repeated column, are counted alone.
+    `sizes` has the number of codes of every column. The marginal of each set has at most `JOINT`
+    cells. Greedy: a set takes the column that completes most cliques. Larger cliques, and those
+    with a repeated column, are counted alone.
     """
     joint_of = {clique: clique for clique in cliques}
     small = [f for f in joint_of if f and len(set(f)) == len(f) and prod(sizes[j] for j in f) <= JOINT]
@@ -109,7 +110,10 @@ def join_cliques(cliques: Sequence[Axes], sizes: Sequence[int]) -> dict[Axes, Ax
 
 
 def _sum_out(marginal: Counts, joint: Axes, clique: Axes) -> Counts:
-    """Return the marginal of a clique, summed out of the marginal of a larger set of columns."""
+    """Return the marginal of a clique, summed out of the marginal of a larger set of columns.
+
+    `joint` is the larger set, in the order of the axes of `marginal`.
+    """
     if clique == joint:
         return marginal
     kept = [column for column in joint if column in clique]
@@ -173,7 +177,10 @@ class PackedBits:
         self.words: Words = padded.view(np.uint64)
 
     def products(self, indices: Ints) -> Words:
-        """Return, for m sets of k columns, the AND of their words: shape (m, k) to (m, words)."""
+        """Return, for m sets of k columns, the AND of their words: shape (m, k) to (m, words).
+
+        `indices` has the positions of the columns of each set.
+        """
         rows = self.words[indices[:, 0]]
         for column in indices.T[1:]:
             rows &= self.words[column]
@@ -221,7 +228,10 @@ def cells_from_corners(corners: NDArray[Any]) -> NDArray[Any]:
 
 
 def distinct_rows(indices: Ints, columns: int) -> tuple[Ints, Ints]:
-    """Return the distinct rows of an array, and for each row the index of its equal among them."""
+    """Return the distinct rows of an array, and for each row the index of its equal among them.
+
+    `indices` has a set of column positions per row, all below `columns`.
+    """
     if not indices.shape[1]:
         return indices[:1], np.zeros(len(indices), dtype=np.intp)
     if columns ** indices.shape[1] >= 2**63:  # too many for one integer per set

@@ -129,7 +129,8 @@ class Folder:
     def split(self, test_share: float = 0.3, seed: int | None = None) -> tuple[Self, Self]:
         """Return training and test rows, split as by `datasets.split`; both stay in the folder.
 
-        DataError if no row is left for training.
+        `test_share` is the probability of each row to be a test row. The same `seed` gives the same
+        split; by default it is fresh and secret. DataError if no row is left for training.
         """
         if not 0 <= test_share < 1:
             raise ParameterError(f"`test_share` must be in [0, 1); got {test_share:g}.", "Try test_share=0.3.")
@@ -181,7 +182,10 @@ class Folder:
 
 
 def _array(column: pa.Array, limit: int | None) -> NDArray[Any]:
-    """Return a column as an array; DataError if it has codes that are not below `limit`."""
+    """Return a column as an array; DataError if it has codes that are not below `limit`.
+
+    `limit` is None for a column of numbers.
+    """
     values: NDArray[Any] = column.to_numpy(zero_copy_only=True)
     if limit is not None and len(values) and values.max() >= limit:
         raise DataError("The encoded rows have a code that the schema does not have.", ENCODE_AGAIN)
@@ -257,7 +261,10 @@ def read_document(folder: Path, name: str, cause: str, remedy: str) -> dict[str,
 
 
 def _open_part(path: Path, rows: int, checksum: str, schema: Schema) -> Part:
-    """Return a part if it is the file that the manifest describes, else raise DataError."""
+    """Return a part if it is the file that the manifest describes, else raise DataError.
+
+    `rows` and `checksum` (SHA-256) are what the manifest states of the file at `path`.
+    """
     try:
         size, written = file_state(path)
         with path.open("rb") as file:
@@ -278,7 +285,12 @@ def _open_part(path: Path, rows: int, checksum: str, schema: Schema) -> Part:
 
 @dataclass(frozen=True)
 class FolderStatus:
-    """State of a folder of encoded rows: schema, source files, parts, whether it is complete."""
+    """State of a folder of encoded rows: schema, source files, parts, whether it is complete.
+
+    `rows` counts the rows that are encoded. `numbers` says whether numbers are kept with their
+    codes. `reading` has the declared settings of text files, such as the delimiter. `files` has the
+    size and the checksum of each source file.
+    """
 
     folder: Path
     schema: Schema
@@ -331,7 +343,10 @@ def read_folder_status(folder: str | PathLike[str]) -> FolderStatus | None:
 
 
 def checksum(path: Path, watch: Callable[[], None] = lambda: None) -> str:
-    """Return the SHA-256 of a file; `watch` is called again and again. DataError if unreadable."""
+    """Return the SHA-256 of a file, as hexadecimal text. DataError if it cannot be read.
+
+    `watch` is called again and again while a long file is read.
+    """
     found = hashlib.sha256()
     try:
         with path.open("rb") as file:

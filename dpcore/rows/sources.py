@@ -78,7 +78,10 @@ class HeldRows(Rows):
 
 
 def joint_counts(codes: Codes, sizes: Sequence[int], cliques: Iterable[Sequence[int]]) -> list[Counts]:
-    """Count the marginals of cliques of one array of codes; see `Rows.marginals`."""
+    """Count the marginals of cliques, tuples of column positions, of one array of codes.
+
+    `sizes` has the number of codes of each column. The marginals are those of `Rows.marginals`.
+    """
     return HeldRows(codes, sizes).marginals(cliques)
 
 
@@ -87,7 +90,10 @@ WORTH_PROCESSES = 1 << 31  # rows times cliques; below, processes take longer to
 
 @dataclass(frozen=True, eq=False)
 class LookUpColumn:
-    """A column whose codes are looked up, row by row, from the codes of other columns."""
+    """A column whose codes are looked up, row by row, from the codes of other columns.
+
+    `rule` is the array of new codes, with one axis per column of `sources`.
+    """
 
     rule: CodeMap
     sources: tuple["CodeSource", ...]
@@ -114,7 +120,12 @@ class FolderRows(Rows):
         conditions: Sequence[tuple[CodeSource, int]] = (),
         rows: int | None = None,
     ) -> None:
-        """Describe the rows of a folder, or a view of them; no row is read."""
+        """Describe the rows of a folder, or a view of them; no row is read.
+
+        `columns` are the columns of the view, and `sizes` their numbers of codes; by default they
+        are those of the folder. `conditions` are columns with the code that rows of the view must
+        have, and `rows` is the number of such rows.
+        """
         super().__init__(source.schema.sizes if sizes is None else sizes)
         self.source, self._rows = source, rows
         self._numbers: Mapping[int, NumberRule] = dict(numbers)
@@ -197,7 +208,7 @@ class FolderRows(Rows):
                 sums = [total + table for total, table in zip(sums, marginals, strict=True)]
                 del left[0]
         except TerminatedWorkerError:
-            warnings.warn("A process that counted rows was killed; its parts are counted here.", stacklevel=2)
+            warnings.warn("A process that counted rows was killed; this process counts its parts.", stacklevel=2)
             marginals = Rows._count_in_blocks(self._view(source=replace(self.source, parts=tuple(left))), cliques)
             sums = [total + table for total, table in zip(sums, marginals, strict=True)]
         self.source.check()
@@ -214,7 +225,10 @@ def folder_columns(column: CodeSource) -> Iterator[int]:
 
 
 def read_codes(column: CodeSource, block: Mapping[str, NDArray[Any]], cache: dict[int, NDArray[Any]]) -> NDArray[Any]:
-    """Return a column's codes in a block of rows, read or looked up; look-ups are cached."""
+    """Return a column's codes in a block of rows, read or looked up.
+
+    `block` has the folder's columns ("c0", ...). `cache` keeps what was looked up in this block.
+    """
     if isinstance(column, int):
         return block[f"c{column}"]
     if id(column) not in cache:
@@ -265,7 +279,7 @@ def rows_of(source: RowSource, schema: Schema, numbers: Mapping[int, NumberRule]
         )
     indices = [folder.schema.index(name) for name in schema.names]
     if not all(f"n{indices[j]}" in part.columns for j in numbers for part in folder.parts):
-        raise DataError("The folder has no numbers, but the method needs them.", "Encode with numbers=True.")
+        raise DataError("The folder lacks numbers, which the method needs.", "Encode again with numbers=True.")
     return FolderRows(folder, numbers, sizes=schema.sizes, columns=indices)
 
 
@@ -282,7 +296,10 @@ def check_source(source: RowSource) -> None:
 
 
 def mismatched_column(encoded: Schema, schema: Schema) -> str:
-    """Return the first column of a schema whose codes differ from those of a folder, or ""."""
+    """Return the first column of a schema whose codes differ from those of a folder, or "".
+
+    `encoded` is the schema of the folder.
+    """
     other = (
         column.name
         for column in schema

@@ -138,7 +138,7 @@ def encode_folder(
     if schema.persons is not None:
         raise DataError(
             f"The column {schema.persons.id_column!r} identifies persons, and rows of persons cannot be encoded block "
-            "by block: which rows count depends on all rows of a person.",
+            "by block: which rows are kept depends on all rows of a person.",
             "Fit on a DataFrame in memory. Or keep at most that many rows of each person in the file, and declare a "
             "privacy unit without a column: epsilon then protects a row, and as many times epsilon a person.",
         )
@@ -239,7 +239,8 @@ def _check_not_nested(folder: Path, paths: Sequence[Path]) -> None:
 def _parts_to_keep(folder: Path, request: Mapping[str, Any]) -> list[dict[str, Any]] | None:
     """Return the finished parts of the requested encoding in a folder; None if it is complete.
 
-    The list is empty for a new folder. DataError if the folder has anything else.
+    `request` has the manifest's entries as they are to be: schema, source files, settings. The list
+    is empty for a new folder. DataError if the folder has anything else.
     """
     cause = f"The folder {folder.name!r} cannot be written to"
     try:
@@ -279,7 +280,8 @@ def _parts_to_keep(folder: Path, request: Mapping[str, Any]) -> list[dict[str, A
 def _comparable_entry(value: Any, key: str) -> Any:
     """Return an entry of a manifest in a form that can be compared with that of another one.
 
-    The origin of a schema's lines does not affect codes, so it is ignored.
+    `key` is the name of the entry. Where the bounds and categories of a schema come from does not
+    affect codes, so it is ignored.
     """
     if key == "schema":
         with suppress(SchemaError):
@@ -317,7 +319,8 @@ def _encode_batches(
 ) -> Iterator[list[CodedColumn]]:
     """Yield encoded columns in batches, without the first `skip` rows, until a cell does not fit.
 
-    Misfit cells are counted in `misfits` to the end. `readers` come with the sizes of their files.
+    `readers` come with the sizes of their files. `missing` lists texts that mean a missing cell.
+    `misfits` has a counter for each column; cells that do not fit are counted to the end.
     """
     readers, rows, before = list(readers), skip, 0
     total = sum(size for _, size in readers)
@@ -338,7 +341,11 @@ def _encode_batches(
 
 
 def _row_groups(found: Iterator[list[CodedColumn]], schema: Schema, numbers: bool) -> Iterator[pa.Table]:
-    """Yield the encoded rows as Arrow tables of `GROUP` rows, the rest at the end."""
+    """Yield the encoded rows as Arrow tables of `GROUP` rows, the rest at the end.
+
+    `found` has batches of encoded columns. `numbers` says whether numbers are kept with their
+    codes.
+    """
     numeric = [j for j, column in enumerate(schema) if column.numeric and numbers]
     names = [f"c{j}" for j in range(len(schema))] + [f"n{j}" for j in numeric]
     blocks = (
@@ -348,7 +355,10 @@ def _row_groups(found: Iterator[list[CodedColumn]], schema: Schema, numbers: boo
 
 
 def _write_parts(folder: Path, groups: Iterator[pa.Table], first: int) -> Iterator[dict[str, Any]]:
-    """Write Arrow tables of rows to numbered Parquet parts; yield each part's manifest entry."""
+    """Write Arrow tables of rows to numbered Parquet parts; yield each part's manifest entry.
+
+    `groups` are the tables, and `first` is the number of the first part.
+    """
     for number, head in zip(count(first), groups, strict=False):
         path, rows = folder / f"part-{number:05}.parquet", 0
         new = path.with_name(f"{path.name}.new")

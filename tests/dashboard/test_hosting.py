@@ -68,7 +68,7 @@ def test_limits_of_tables_work_and_memory(monkeypatch):
     read = partial(read_frame, max_shape=hosting.max_shape(), trusted=True)  # in this process
     assert len(read(b"a,b\n" + b"1,2\n" * 3)) == 3
     for table in (b"a,b\n" + b"1,2\n" * 4, b"a,b,c\n1,2,3\n"):
-        with pytest.raises(DataError, match="takes 3 and 2 at most"):
+        with pytest.raises(DataError, match="takes 3 rows and 2 columns at most"):
             read(table)
     with pytest.raises(LimitError, match="pieces of work"):
         hosting.admit(HOSTED.per_visitor)

@@ -32,7 +32,7 @@ def test_a_hospital_s_table():
     assert not found["visit_id"].repeats
     patient, most = found["patient_id"], rows["patient_id"].value_counts().max()
     assert (patient.repeats, patient.values, patient.most_rows) == (True, 2_031, most)
-    assert "several rows" in patient.doubt
+    assert "k times epsilon" in patient.doubt
     assert found["notes"].reason.endswith("17 words: free text")
     schema = Schema.infer(rows)
     assert [schema[name].number_format for name in ("birth_date", "bill")] == ["d/m/y", "1234.50"]

@@ -91,7 +91,7 @@ def test_padding_keeps_the_rows_and_fills_up_uniformly(small_frame, small_schema
         np.testing.assert_allclose(shares, 1 / size, atol=0.016)
     assert abs(np.corrcoef(codes[:, 0], codes[:, 4])[0, 1]) < 0.03
     assert len(disclosure.pad_rows(small_frame, small_schema, 600, rng)) == 600
-    with pytest.raises(ParameterError, match="more rows"):
+    with pytest.raises(ParameterError, match="below the number of rows"):
         disclosure.pad_rows(small_frame, small_schema, 599, rng)
     with pytest.raises(DataError):
         disclosure.pad_rows(small_frame.drop(columns="age"), small_schema, 700, rng)

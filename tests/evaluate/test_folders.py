@@ -91,8 +91,8 @@ def test_models_learn_from_a_sample_and_say_so(both):
     folder, held = both
     found = evaluate.tstr(folder.train, folder.test, RELEASED, SMALL, "ill")
     real = (found["trained_on"] == "real") & found["model"].isin(MODELS)
-    text = f"Learned from 100 rows, a uniform sample of {len(folder.train):,}."
-    wanted = f"All are asked about 100 test rows, a uniform sample of {len(folder.test):,}."
+    text = f"Trained on 100 rows, a uniform sample of {len(folder.train):,}."
+    wanted = f"All models are tested on 100 rows, a uniform sample of {len(folder.test):,} test rows."
     assert found.loc[real, "note"].tolist() == [f"{text} {wanted}"] * len(MODELS)
     assert found.loc[~real, "note"].unique().tolist() == [wanted]
     assert (found.loc[real, "accuracy"] > 0.7).all()

@@ -69,7 +69,7 @@ def test_the_process_reads_what_this_one_would_and_inherits_and_shows_nothing(mo
 
 def test_each_limit_of_the_process_is_told_from_the_others(reader, monkeypatch) -> None:
     monkeypatch.setattr(worker, "SECONDS", 1)
-    with pytest.raises(DataError, match="more than 1 seconds of work"):
+    with pytest.raises(DataError, match="more than 1 seconds of processor time"):
         read_frame(b"a,b\n" + b"1,2\n" * 12_000_000)
     ended = subprocess.CompletedProcess([], -signal.SIGALRM, b"")
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: ended)
