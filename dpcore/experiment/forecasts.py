@@ -198,6 +198,7 @@ def expect_errors(
     at = partial(at_epsilon, method, schema, rows)
 
     def enough(found: Expectation) -> bool:
+        """Return whether the expected distance of columns is small enough."""
         return found.columns is not None and found.columns <= CLOSE
 
     found = at(method.epsilon)
@@ -579,6 +580,7 @@ class Stage:
         target: str | None = getattr(self.method, "target", None) or schema.target
 
         def looks(pair: tuple[int, int]) -> tuple[float, float]:
+            """Return a pair's log number of cells, and a large number if it has the target."""
             cells = math.log(math.prod(schema.sizes[j] for j in pair))
             return cells, UNLIKE * (target in [schema.names[j] for j in pair])
 

@@ -207,6 +207,7 @@ def begin(study: Study) -> None:
         return
 
     def watch() -> None:
+        """End this process as soon as its parent has ended."""
         try:
             parent.join()
         except ValueError:  # a child of the parent's own that was not told what to wait for: loky's, but on Windows

@@ -387,6 +387,7 @@ class Store:
         return found
 
     def _content(self) -> bytes:
+        """Return the bytes of the saved runs; empty if there are none."""
         if isinstance(self.location, dict):
             return self.location.get(self.name, b"")
         path = self.location / self.name
@@ -449,6 +450,7 @@ def sound(record: Mapping[str, Any]) -> bool:
     """Return whether a saved run's record has all its numbers, and only numbers in range."""
 
     def number(value: Any, instead: Any) -> bool:
+        """Return whether a value is `instead`, or a number from 0 to below `MOST`."""
         return value == instead or (is_number(value) and 0 <= value < MOST)
 
     values = record.get("values")

@@ -142,6 +142,7 @@ class Figure:
         values = found.set_index(["reference", "metric", "model"])["value"]
 
         def columns(frame: pd.DataFrame) -> Mapping[str, Any]:
+            """Return, by its label, the baseline's value for each row of the frame."""
             pairs = [*zip(frame["metric"], frame["model"], strict=True)]
             return {
                 label: [values[kind, metric, model if kind == REAL else ""] for metric, model in pairs]
