@@ -38,7 +38,7 @@ def renamed_parameters(given: Mapping[str, Any], known: Mapping[str, Any]) -> di
     try:
         named = _renamed(given, former)
     except TypeError:
-        raise ParameterError("A parameter has both its former and its current name.", "Drop the former.") from None
+        raise ParameterError("A parameter has both its former and its current name.", "Drop the former name.") from None
     for name, value in named.items():
         own = getattr(known.get(name), "options", ())
         if isinstance(value, str) and value not in own:

@@ -100,7 +100,7 @@ class Door:
         counts rho has none.
         """
         if self.ledger.delta and {*map(claimed.get, ("claimed_epsilon", "claimed_sensitivity"))} != {None}:
-            raise ParameterError("A source's claim needs a run in pure epsilon.", "Set delta=0, or drop it.")
+            raise ParameterError("A source's claim needs a run in pure epsilon.", "Set delta=0, or drop the claim.")
         return QueryClaim(**claimed, measure=self.ledger.measure)
 
     def selection_entry(

@@ -326,7 +326,7 @@ class PrivateTable:
         responses.check_questionnaire(questions, self.schema, self._rows.number_columns, self.relation)
         entries = responses.report_entries(questions, claimed_epsilon, reasons)
         if not self._door.unprotected_allowed and any(entry.epsilon_nominal == np.inf for entry in entries):
-            raise ParameterError("A randomizer has no finite epsilon.", "Use another, or published mode.")
+            raise ParameterError("A randomizer has no finite epsilon.", "Use another randomizer, or published mode.")
         return self._door.answer(
             "randomize", entries, lambda: responses.draw_reports(questions, self._rows, self.schema, self._door.noise)
         )

@@ -160,7 +160,7 @@ def write(path: Path, content: bytes, *, force: bool) -> None:
         file.flush()
         os.fsync(file.fileno())
     if path.exists() and not force:  # written during the run, which is charged by now
-        raise DataError(f"Another program wrote {path} meanwhile.", f"The result is in {part}.")
+        raise DataError(f"Another program wrote {path} during this command.", f"The result is in {part}.")
     part.replace(path)
 
 
