@@ -79,9 +79,10 @@ def factorize_texts(values: pd.Series[Any], *, unused: bool = False) -> tuple[In
 
 
 def _read_categories(read: Callable[..., tuple[Ints, Any]], values: pd.Series[Any]) -> tuple[Ints, Any]:
-    """Apply `read` to the categories of a categorical column that occur, in order of occurrence.
+    """Apply `read` to the categories of a categorical column that occur.
 
-    Returns for each cell the index of its text (-1: missing), and the texts that `read` returns.
+    `read` encodes a Series of texts; categories are in the order of their first cells. Returns for
+    each cell the index of its text (-1: missing), and the texts that `read` returns.
     """
     indices, found = cast(tuple[Ints, Any], pd.factorize(values))
     inner, texts = read(pd.Series(found.categories.take(found.codes)))
@@ -100,7 +101,7 @@ def parse_plain_numbers(values: pd.Series[Any]) -> pd.Series[Any] | None:
     """Return a column of text as numbers, or None unless every cell is a plain number.
 
     None also if no cell has a value, or if a cell looks like a name: leading zeros (a postal code),
-    more than 15 digits (an account). For people's eyes and for guesses at a schema, because the
+    more than 15 digits (an account). For display and for proposing a schema only, because the
     result depends on all cells together; encoding does not use it.
     """
     indices, words = factorize_trimmed(values)
@@ -116,7 +117,7 @@ def parse_plain_numbers(values: pd.Series[Any]) -> pd.Series[Any] | None:
 def parse_columns(frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
     """Return the frame with those columns of `names` parsed that hold plain numbers as text.
 
-    For people to work with (`parse_plain_numbers`); encoding does not use it.
+    A column is parsed as a whole (`parse_plain_numbers`), for display; encoding does not use it.
     """
     kinds = {name: getattr(frame[name].dtype, "categories", frame[name]).dtype for name in names}
     found = {name: parse_plain_numbers(frame[name]) for name, t in kinds.items() if pd.api.types.is_string_dtype(t)}
@@ -177,6 +178,7 @@ def in_blocks(read: Reader[More]) -> Reader[More]:
 
     @wraps(read)
     def read_all(words: pa.Array, /, *more: More.args, **named: More.kwargs) -> Floats:
+        """Parse the texts of all blocks, and return their numbers in order."""
         return np.concatenate([np.empty(0), *(read(one, *more, **named) for one in _blocks(words))])
 
     return read_all
@@ -184,7 +186,7 @@ def in_blocks(read: Reader[More]) -> Reader[More]:
 
 @in_blocks
 def parse_numbers(words: pa.Array) -> Floats:
-    """Return the numbers that texts stand for, shape (n,); NaN where a text is not a number."""
+    """Return the numbers that texts such as "-1.5e3" state, shape (n,); NaN for other texts."""
     try:
         numbers = words.cast(pa.float64())  # Arrow's numbers are numbers here, except its NaN
     except pa.ArrowInvalid:
@@ -195,7 +197,11 @@ def parse_numbers(words: pa.Array) -> Floats:
 
 @dataclass(frozen=True)
 class NumberFormat:
-    """A way to write numbers: affixes, thousands mark, decimal mark, number of decimals."""
+    """A way to write numbers: affixes, thousands mark, decimal mark, number of decimals.
+
+    `mark` is the decimal mark, such as "." in "$1,234.50", and `thousands` the mark between groups
+    of three digits.
+    """
 
     prefix: str = ""
     thousands: str = ""
@@ -214,6 +220,7 @@ class NumberFormat:
         return None if twice or MARKS & {*before, *after} else cls(before, thousands, mark or ".", len(decimals), after)
 
     def __str__(self) -> str:
+        """Return 1234.5, or 1234 without decimals, in this number format."""
         return self.write(1234.5 if self.decimals else 1234)
 
     @property
@@ -286,7 +293,8 @@ class NumberFormat:
 def detect_number_format(words: pa.Array) -> tuple[NumberFormat, str] | None:
     """Return the format in which all texts are numbers, and a doubt; None if there is no format.
 
-    The doubt is a sentence for the reader, "" if the format is certain.
+    The doubt is a sentence if the texts may also be numbers with another meaning: in "1,234" the
+    comma may be a decimal mark. Otherwise it is "".
     """
     first = [BODY.fullmatch(word) for word in words[:FEWEST_BARE].to_pylist()]
     around = {(found["before"], found["after"]) for found in first if found}

@@ -151,6 +151,7 @@ class Column:
         self._normalize_fields()
 
         def fail(cause: str, remedy: str) -> NoReturn:
+            """Raise SchemaError about this column."""
             raise SchemaError(f"Column {self.name!r}: {cause}", remedy)
 
         if not is_writable(self.name, self.description, self.number_format, *self.categories):
@@ -238,7 +239,7 @@ class Column:
 
     @property
     def values_text(self) -> str:
-        """Bounds and bins, or the number of categories and the first of them, for readers."""
+        """Text for readers: the bounds and bins, or the number of categories and the first of them."""
         names = shorten(", ".join(self.categories), 60, placeholder="…", break_on_hyphens=False)
         found = self.bounds_text if self.numeric else f"{len(self.categories):,} values: {names}"
         return f"{found}, or missing" if self.missing else found
@@ -265,7 +266,7 @@ class Column:
 
     @cached_property
     def _scale(self) -> Reals:
-        """The scale of a numeric column: it reads, bins, draws and writes the column's numbers."""
+        """The scale of a numeric column, which reads, bins, draws and writes numbers of its kind."""
         low, high = cast(tuple[float, float], (self.lower, self.upper))
         return SCALES[self.kind](low, high, self.bins, self.number_format, self.step)
 
@@ -489,6 +490,7 @@ class Column:
     def _clip_numbers(self, numbers: Floats, absent: Flags, times: Ints | None = None) -> tuple[Floats, Counter[str]]:
         """Return numbers clipped into the bounds, shape (n,), and counts of misfits by reason.
 
+        `absent` marks missing cells, and number i stands for `times[i]` cells, by default for one.
         Misfits are counted only if `outside` is "refuse". Numbers of integer and date columns are
         rounded down; NaN becomes `lower` unless "missing" is declared.
         """
@@ -665,7 +667,8 @@ class Column:
 def map_bounds(fields: Mapping[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
     """Apply `change` to a column's bounds, bin edges and missing values; return them by name.
 
-    Fields that are None or absent are left out, and so are bins that are not a list of points.
+    `fields` has the fields of a column's declaration. Fields that are None or absent are left out,
+    and so are bins that are not a list of points.
     """
     found: dict[str, Any] = {}
     for name in ("lower", "upper", "bins", "missing_values"):
@@ -685,7 +688,7 @@ def unique_label(name: str, others: Sequence[str]) -> str:
 
 
 def count_misfits(times: Ints | None, **reasons: Flags) -> Counter[str]:
-    """Return the number of misfitting cells for each reason that occurs.
+    """Return the number of cells that do not fit, for each reason that occurs.
 
     Each reason has a mask of shape (n,); value i counts as `times[i]` cells, by default as one.
     """

@@ -38,7 +38,7 @@ MONTH_NAMES = (
 
 
 def order_patterns(order: str) -> list[str]:
-    """Return regular expressions of dates in an order such as "d/m/y", one per separator."""
+    """Return regular expressions of dates in an order such as "d/m/y", for the marks / . and -."""
     return ["^" + f"[{mark}]".join(map(PARTS.__getitem__, order.split("/"))) + TIME for mark in "/.-"]
 
 
@@ -141,7 +141,8 @@ def unit_name(day: float, unit: str) -> str:
 def default_unit(low: float, high: float, step: object = None) -> str:
     """Return the default calendar unit for bins of the days `low` to `high`.
 
-    Longer ranges get longer units, so that charts stay readable; no unit is finer than `step`.
+    Longer ranges get longer units, so that charts stay readable. No unit is finer than `step`, the
+    calendar unit of the column's values, if any.
     """
     for unit, most in (("day", 31), ("week", 183), ("month", 3 * 366), ("quarter", 12 * 366)):
         if high - low < most:
@@ -150,9 +151,9 @@ def default_unit(low: float, high: float, step: object = None) -> str:
 
 
 def as_days(values: pd.Series[Any], form: str = "") -> Floats:
-    """Return cells as days since 1970-01-01, shape (n,); NaN where a cell is missing or not a date.
+    """Return cells as days since 1970-01-01, shape (n,); NaN if missing or not a date.
 
-    Times of day are dropped.
+    `form` is the date format, such as "d/m/y". Times of day are dropped.
     """
     if pd.api.types.is_datetime64_any_dtype(values.dtype):
         local = values.dt.tz_localize(None) if isinstance(values.dtype, pd.DatetimeTZDtype) else values
@@ -164,7 +165,7 @@ def as_days(values: pd.Series[Any], form: str = "") -> Floats:
 
 @in_blocks
 def parse_days(words: pa.Array, form: str = "") -> Floats:
-    """Return texts as days since 1970-01-01, shape (n,); NaN where a text is not a date."""
+    """Return texts in the date format `form` as days since 1970-01-01; NaN where not a date."""
     found = np.full(len(words), np.nan)
     for pattern in PATTERNS[DATE_FORMS[form]]:
         left = np.flatnonzero(np.isnan(found))

@@ -28,7 +28,7 @@ def json_value(
     most: int = MOST_BYTES,
     unique: bool = False,
 ) -> Any:
-    """Parse JSON text, or UTF-8 bytes; refuse what is not strict JSON or is too large.
+    """Parse JSON text, or UTF-8 bytes; refuse text that is not strict JSON or is too large.
 
     Parameters
     ----------
@@ -43,19 +43,24 @@ def json_value(
     """
 
     def refuse(reason: str) -> NoReturn:
+        """Raise the error with a reason."""
         raise kind(f"{cause}: {reason}.", remedy) from None
 
     def parse_whole(digits: str) -> int:
+        """Return an integer; refuse one with very many digits."""
         return int(digits) if len(digits) <= MOST_DIGITS else refuse(f"a number has {len(digits):,} digits")
 
     def parse_fraction(digits: str) -> float:
+        """Return a float; refuse one that is too large to be finite."""
         number = float(digits)
         return number if math.isfinite(number) else refuse("a number is too large")
 
     def refuse_constant(word: str) -> NoReturn:
+        """Refuse NaN and the infinities, which JSON does not have."""
         refuse(f"{word} is not a JSON number")
 
     def require_unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        """Return the dict of an object's pairs; refuse a name that is there twice."""
         return found if len(found := dict(pairs)) == len(pairs) else refuse("an object has a name twice")
 
     if len(text) > most:
@@ -85,7 +90,7 @@ def json_value(
 
 
 def json_text(value: object, indent: int | None = None) -> str:
-    """Return a value as JSON text, with non-ASCII letters kept; `indent` gives several lines."""
+    """Return a value as JSON text, with non-ASCII letters kept; `indent` is in spaces."""
     return json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False)
 
 

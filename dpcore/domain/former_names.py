@@ -38,7 +38,7 @@ def renamed_parameters(given: Mapping[str, Any], known: Mapping[str, Any]) -> di
     try:
         named = _renamed(given, former)
     except TypeError:
-        raise ParameterError("A parameter has both its former and its current name.", "Drop the former.") from None
+        raise ParameterError("A parameter has both its former and its current name.", "Drop the former name.") from None
     for name, value in named.items():
         own = getattr(known.get(name), "options", ())
         if isinstance(value, str) and value not in own:
@@ -47,12 +47,12 @@ def renamed_parameters(given: Mapping[str, Any], known: Mapping[str, Any]) -> di
 
 
 def renamed_fields(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a file's fields with former names replaced; TypeError if one has both names."""
+    """Return a file's fields by current names; TypeError if a field has both of its names."""
     return _renamed(raw, FORMER["fields"])
 
 
 def _renamed(given: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """Return a mapping with its keys renamed by `names`; TypeError if two keys become one."""
+    """Return a mapping with keys renamed by `names` (old: new); TypeError if two become one."""
     found = {names.get(name, name): value for name, value in given.items()}
     if len(found) < len(given):
         raise TypeError("a name is given in its former and in its current form")
@@ -62,7 +62,8 @@ def _renamed(given: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, An
 def renamed_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return saved settings of a page's controls under current names, with current values.
 
-    Examples of former settings are "asked:5" and "variant.paper".
+    `settings` has values by the controls' keys; former keys are, for example, "asked:5" and
+    "variant.paper".
     """
     found: dict[str, Any] = {}
     for key, value in settings.items():

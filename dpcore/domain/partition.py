@@ -50,12 +50,12 @@ class Axis:
     def shares(self, inside: Flags) -> Floats:
         """Return which share of each block's codes is marked in `inside`, shape (blocks,).
 
-        `inside` is a mask over the column's codes.
+        `inside` is a mask over the column's codes, such as those that a query asks for.
         """
         return np.bincount(self.blocks, weights=inside, minlength=len(self.names)) / self.sizes
 
     def draw(self, blocks: Ints, rng: np.random.Generator) -> Ints:
-        """Return one code of each given block of the column, drawn uniformly, shape (n,)."""
+        """Return a code from each given block of the column, drawn uniformly, shape (n,)."""
         first = np.concatenate([[0], np.cumsum(self.sizes)[:-1]])
         offsets = np.floor(rng.random(len(blocks)) * self.sizes[blocks]).astype(np.intp)
         return np.asarray(self.codes_by_block[first[blocks] + offsets])
@@ -73,7 +73,7 @@ class Partition:
 
     @classmethod
     def whole(cls, schema: Schema) -> Partition:
-        """Return the coarsest partition of a schema's domain: one cell that contains everything."""
+        """Return the coarsest partition of a schema's domain: a single cell with all combinations."""
         return cls(schema, tuple(Axis(np.zeros(size, dtype=np.intp), (ANY,)) for size in schema.sizes))
 
     def refine(self, column: str, blocks: Ints, names: Sequence[str]) -> Partition:
@@ -143,13 +143,16 @@ class Partition:
         return codes
 
     def recoding(self) -> Recoding:
-        """Return the arguments of `PrivateTable.recode` that replace every code by its block."""
+        """Return a schema and rules for `PrivateTable.recode` that replace codes by blocks.
+
+        The schema has one integer column per column of the domain, whose numbers are the blocks.
+        """
         axes = zip(self.schema.names, self.axes, strict=True)
         return block_columns(self.schema, [(name, name, axis.blocks) for name, axis in axes])
 
 
 def block_columns(schema: Schema, divided: Sequence[tuple[str, str, Ints]]) -> Recoding:
-    """Return the arguments of `PrivateTable.recode` that replace codes by block numbers.
+    """Return a schema and rules for `PrivateTable.recode` that replace codes by block numbers.
 
     `divided` has, per new column, its name, its source column, and the block of each source code.
     """
@@ -208,5 +211,5 @@ class Binarization:
 
 
 def bit_widths(sizes: Sequence[int]) -> list[int]:
-    """Return the number of bits that columns of these sizes need."""
+    """Return the number of bits for the codes of each column; `sizes` has the numbers of codes."""
     return [max(1, (size - 1).bit_length()) for size in sizes]

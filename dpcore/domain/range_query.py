@@ -30,7 +30,7 @@ class RangeQuery:
 
     @classmethod
     def from_codes(cls, codes: Mapping[str, Sequence[int]], name: str = "") -> RangeQuery:
-        """Return the range query for a mapping from columns to codes; duplicates are dropped."""
+        """Return the range query for codes by column name; duplicate codes are dropped."""
         return cls(tuple((column, tuple(sorted({*map(int, own)}))) for column, own in codes.items()), name)
 
     def code_masks(self, schema: Schema) -> dict[str, Flags]:
@@ -59,9 +59,10 @@ def random_queries(
 ) -> list[RangeQuery]:
     """Return `count` random range queries, drawn from the public schema alone.
 
-    A query has 1 to `max_columns` columns. Each has a node of the column's hierarchy, uniform among
-    all nodes below the root. A numeric column has, half of the time, an interval between two
-    uniform bins instead. `fanout` is the number of parts of a hierarchy's intervals.
+    A query has 1 to `max_columns` columns. For each it asks for one node of the column's hierarchy,
+    drawn uniformly among all nodes below the root; for a numeric column, half of the time, for an
+    interval between two uniformly drawn bins instead. A hierarchy of intervals divides each
+    interval into `fanout` parts.
     """
     if count < 1 or max_columns < 1:
         raise ParameterError("`count` and `max_columns` must be 1 or more.", "Give larger numbers.")
@@ -87,7 +88,10 @@ def random_queries(
 
 
 def count_matches(codes: Codes, schema: Schema, queries: Sequence[RangeQuery]) -> NDArray[np.int64]:
-    """Return how many rows match each query, shape (queries,); private if the rows are."""
+    """Return how many rows match each query, shape (queries,), without noise.
+
+    `codes` are the rows' codes, shape (n, columns). The counts are private if the rows are.
+    """
     packed: dict[Any, NDArray[np.uint8]] = {}  # by column and codes: a bit per row
     answers = np.empty(len(queries), dtype=np.int64)
     all_rows = np.packbits(np.ones(len(codes), dtype=bool))
@@ -120,6 +124,7 @@ def query_names(queries: Sequence[RangeQuery], schema: Schema) -> list[str]:
     names = {one.name: {node.codes: node.name for node in Hierarchy.from_column(one).nodes[1:]} for one in schema}
 
     def describe(name: str, codes: tuple[int, ...]) -> str:
+        """Return a column's name with its queried node, interval or list of values."""
         column = schema[name]
         if codes in names[name]:
             return f"{name} {names[name][codes]}"

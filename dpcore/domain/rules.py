@@ -30,7 +30,7 @@ RuleEnds = tuple[ColumnCode, ColumnCode]
 
 
 def check_texts(texts: Any) -> list[str]:
-    """Return the rules of a schema, stripped of spaces; SchemaError if they are not texts."""
+    """Return the texts of a schema's rules without outer spaces; SchemaError if they are not texts."""
     known = isinstance(texts, list | tuple) and len(texts) <= MOST_RULES
     if not known or not all(isinstance(text, str) and is_writable(text) for text in texts):
         raise SchemaError(f"The rules must be a list of at most {MOST_RULES:,} texts.", HOW)
@@ -76,19 +76,20 @@ def parse_rules(columns: Sequence[Column], texts: Sequence[str]) -> list[RuleEnd
 
 
 def listed_values(column: Column) -> tuple[str, ...]:
-    """Return the values that impossible pairs may name: categories, or a pair such as 0 and 1.
+    """Return the values that rules about impossible pairs may name.
 
-    The pair is that of an integer column with two bins of one number each.
+    They are a column's categories, or the two values of an integer column that has two bins of one
+    number each, such as 0 and 1.
     """
     two = column.kind == "integer" and column.size - column.missing == 2
     return column.labels[:2] if two and column.upper == column.edges[1] else column.categories
 
 
 def lowest_values(columns: Sequence[Column], rules: Sequence[RuleEnds]) -> dict[int, float]:
-    """Return per column in an order rule the lowest number that satisfies all orders.
+    """Return, by column position, the lowest number that satisfies all order rules.
 
-    Each column is computed after the columns that must not exceed it. SchemaError if no numbers
-    satisfy the rules.
+    Only columns in an order rule, such as "start <= end", are included. `rules` has the two ends of
+    each rule: column position and code. SchemaError if no numbers satisfy the rules.
     """
     orders = [(low, high) for (low, code), (high, _) in rules if code == NO_CODE]
     below = {j: [low for low, high in orders if high == j] for order in orders for j in order}
@@ -105,10 +106,11 @@ def lowest_values(columns: Sequence[Column], rules: Sequence[RuleEnds]) -> dict[
 
 
 def possible_values(columns: Sequence[Column], rules: Sequence[RuleEnds]) -> dict[int, int]:
-    """Return a code per column of impossible pairs such that the codes together form no such pair.
+    """Return, by column position, codes that together form no impossible pair.
 
-    Among such codes the one that is named by the fewest pairs is taken. SchemaError if none is
-    left.
+    Only columns in rules about impossible pairs are included. `rules` has the two ends of each
+    rule: column position and code. Of a column's possible codes the one in the fewest pairs is
+    taken. SchemaError if none is possible.
     """
     named = Counter(end for ends in rules for end in ends if end[1] != NO_CODE)
     found: dict[int, int] = {}

@@ -30,9 +30,11 @@ Fail = Callable[[str, str], NoReturn]
 
 
 class Reals:
-    """Scale of continuous numbers between two inclusive bounds.
+    """Scale of continuous numbers between two inclusive bounds, `low` and `high`.
 
-    A bin contains its left edge; the last bin also contains its right edge.
+    `bins` is the number of bins, or the cut points between the bounds; `form` an example of the
+    number format, and `step` the distance of values, if any. A bin contains its left edge; the last
+    bin also contains its right edge.
     """
 
     whole = False
@@ -48,7 +50,10 @@ class Reals:
         self.any = not self.whole and self.written is None and step is None  # any number may occur
 
     def check(self, fail: Fail) -> None:
-        """Call `fail` with a cause and a remedy if a numeric column's declaration is unusable."""
+        """Call `fail` if the declaration of a numeric column is not usable.
+
+        `fail` raises an error with a cause and a remedy.
+        """
         if self.form and self.written is None:
             fail("its number_format is unknown.", "Write 1234.5 in that format: 1234.50, or $1,234.50.")
         step = self.step
@@ -74,7 +79,10 @@ class Reals:
         self._check_fine("bounds", (self.low, self.high), fail)
 
     def _check_fine(self, what: str, numbers: tuple[float, ...], fail: Fail) -> None:
-        """Call `fail` if one of the numbers is not on the column's grid of steps or decimals."""
+        """Call `fail` if one of the numbers is not a multiple of the column's step or last decimal.
+
+        `what` names the numbers in the error's text.
+        """
         if self.whole and any(number != math.floor(number) for number in numbers):
             cause = f"an integer column has fractional {what}."
             fail(cause, "Use whole numbers or the type continuous.")
@@ -233,7 +241,11 @@ class Wholes(Reals):
 
 
 class Days(Wholes):
-    """Scale of dates as days since 1970-01-01; `bins` may be a unit of the calendar."""
+    """Scale of dates, as days since 1970-01-01, from `low` to `high`.
+
+    `bins` may be a calendar unit, such as "month". `form` is the date format, such as "d/m/y", and
+    `step` the calendar unit on whose first days all values lie, if any.
+    """
 
     words, between, is_plain, units = "are not dates", " to ", False, dates.UNITS
     plain = staticmethod(dates.iso)
@@ -243,7 +255,10 @@ class Days(Wholes):
         self.order, self.unit = form, step
 
     def check(self, fail: Fail) -> None:
-        """Call `fail` with a cause and a remedy if format, bins, bounds or step are not usable."""
+        """Call `fail` if a date column's format, bins, bounds or step are not usable.
+
+        `fail` raises an error with a cause and a remedy.
+        """
         if self.order not in dates.DATE_FORMS:
             fail("its number_format is unknown.", "Write d/m/y, m/d/y, d.m.y, ymd, d-mon-y or the like.")
         if isinstance(self.bins, str) and self.bins not in self.units:
@@ -260,7 +275,7 @@ class Days(Wholes):
 
     @cached_property
     def _unit_starts(self) -> tuple[Floats, Ints]:
-        """First days of the column's calendar unit, and their number before each bin edge."""
+        """First days of the calendar unit `step`, and how many of them are before each bin edge."""
         days = dates.unit_starts(self.low - 1, self.high, self.unit)
         return days, np.searchsorted(days, self.edges)
 

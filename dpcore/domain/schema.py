@@ -175,12 +175,15 @@ class Schema:
 
     @property
     def persons(self) -> PrivacyUnit | None:
-        """The privacy unit if a column identifies persons, whom runs then protect; else None."""
+        """The privacy unit if a column identifies persons, whom runs then protect; None for rows."""
         return self.unit if self.unit is not None and self.unit.id_column is not None else None
 
     @property
     def origins(self) -> dict[Origin, int]:
-        """Number of columns declared by a person, by a document, by a proposal or by a change."""
+        """Number of columns by their origin.
+
+        An origin is who declared a column: a person, a document, a proposal, or a change of it.
+        """
         return dict(Counter(sorted((one.origin for one in self), key=get_args(Origin).index)))
 
     def index(self, name: str) -> int:
@@ -458,9 +461,9 @@ def check_width(columns: Sized) -> None:
 
 
 def as_flags(values: "pd.Series[Any]") -> Floats:
-    """Return cells as 1.0 and 0.0, shape (n,); NaN where missing or not a flag.
+    """Return cells as 1.0 and 0.0, shape (n,); NaN if a cell is missing or neither.
 
-    Words such as "true", "yes", "false" and "no" are read if no cell is a number.
+    Words such as "true", "yes", "false" and "no" count if no cell is a number.
     """
     numbers = as_numbers(values.astype(float) if values.dtype == bool else values)
     if not np.isnan(numbers).all():
@@ -470,9 +473,10 @@ def as_flags(values: "pd.Series[Any]") -> Floats:
 
 
 def join_flags(frame: pd.DataFrame, columns: Iterable[Column]) -> pd.DataFrame:
-    """Return the frame with each group of 0/1 flag columns joined into one categorical column.
+    """Return the frame with each group of 0/1 columns joined into one categorical column.
 
-    Groups are the `flags` of `columns`. A row without exactly one 1 gets a missing cell.
+    `columns` are the joined columns; the headers in a column's `flags` name its 0/1 columns, one
+    per category. A row without exactly one 1 gets a missing cell.
     """
     for column in columns:
         if column.flags and column.name not in frame and {*column.flags} <= {*frame.columns}:

@@ -30,19 +30,20 @@ ROUNDING = 3  # integers; more than the error of `to_numbers`
 
 
 class Attribute(ABC):
-    """The splits of one column, for trees: `start` is the range at the root.
+    """The splits of one column, for trees; each kind of split is a subclass.
 
-    Unless a subclass says otherwise, a split point divides a node's range in two.
+    `start` is the column's range in the root node. Unless a subclass says otherwise, a split point
+    divides a node's range in two.
     """
 
     def __init__(self, column: Column, start: tuple[float, float]) -> None:
         self.column, self.start = column, start
 
     def fanout(self, low: Floats, high: Floats) -> Ints:
-        """Return how many children each tree node has if split by this column, shape (nodes,).
+        """Return how many children each tree node would get from a split by this column.
 
-        `low` and `high` are the ends of the column's range in each node. Below 2 a node cannot be
-        split.
+        `low` and `high` are the ends of the column's range in each node, shape (nodes,). A node
+        whose number is below 2 cannot be split.
         """
         return np.where(high - low >= 2, 2, 0)
 
@@ -78,7 +79,10 @@ class Attribute(ABC):
 
 
 class Groups(Attribute):
-    """Splits with one child per group of codes, by a tree of groups."""
+    """Splits with one child per group of codes; `tree` is the hierarchy of groups.
+
+    A tree node's range is one group, given as an index of the hierarchy.
+    """
 
     def __init__(self, column: Column, tree: Hierarchy) -> None:
         super().__init__(column, (0.0, 0.0))
@@ -288,7 +292,10 @@ class Blocks(Attribute):
         return ", ".join(names) if len(names) <= 2 else f"{names[0]} and {len(names) - 1:,} more of {self.many:,}"
 
     def _named(self, groups: list[int]) -> str:
-        """Return the name of neighboring groups of numbers, or of one group of categories."""
+        """Return the name of neighboring groups of numbers, or of one group of categories.
+
+        `groups` has the numbers of the groups.
+        """
         codes = np.flatnonzero(np.isin(self.blocks, groups)).tolist()
         if self.column.numeric:
             missing = codes[-1] == self.column.size - self.column.missing
@@ -332,7 +339,7 @@ def attributes_of(schema: Schema, target: str, *, cuts: str, children: str) -> d
 
 
 def flat_hierarchy(column: Column) -> Hierarchy:
-    """Return the hierarchy in which every value of the column is a child of the root."""
+    """Return the hierarchy of one level: every value of the column is a child of the root."""
     root = unique_label(ANY, column.labels)
     return Hierarchy([(root, label) for label in column.labels])
 

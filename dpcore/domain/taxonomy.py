@@ -202,7 +202,7 @@ class Taxonomy:
 
 
 def _error(row: int, cause: str, remedy: str) -> SchemaError:
-    """Return a SchemaError that names the wrong row of a taxonomy, its cause and a remedy."""
+    """Return a SchemaError about row `row` of a taxonomy, with its cause and a remedy."""
     return SchemaError(f"Taxonomy row {row:,} {cause}.", remedy)
 
 

@@ -34,8 +34,8 @@ class TaxonomyNode:
 class Hierarchy:
     """A public tree over one column's codes, in which every leaf is one code.
 
-    It is built from one path per code: the names of nodes from the root down to the code's leaf.
-    Paths with equal beginnings share nodes.
+    `paths` has one path per code: the names of nodes from the root down to the code's leaf. Paths
+    with equal beginnings share nodes.
     """
 
     def __init__(self, paths: Sequence[Sequence[str]]) -> None:
@@ -105,9 +105,10 @@ class Hierarchy:
         return tuple(sorted(found, key=lambda i: self.nodes[i].codes))
 
     def blocks(self, nodes: Sequence[int]) -> Ints:
-        """Return for each code the position in `nodes` of its node, shape (codes,).
+        """Return, for each code, which of the given nodes contains it, shape (codes,).
 
-        ParameterError if the nodes do not contain every code exactly once.
+        `nodes` has indices of nodes; the result has positions in `nodes`. ParameterError if the
+        nodes do not contain every code exactly once.
         """
         found = np.full(self.size, -1, dtype=np.intp)
         for position, index in enumerate(nodes):

@@ -54,7 +54,9 @@ class Door:
     def answer(self, query: QueryKind, entries: Sequence[Entry], draw: Callable[[], Answer]) -> Answer:
         """Charge the entries to the ledger, then return what `draw` returns.
 
-        Every answer leaves through this function; replay tests replace it by recorded answers.
+        `query` is the kind of query, such as "counts", and `draw` is a function that reads the rows
+        and draws noise. Every answer leaves through this function; replay tests replace it by
+        recorded answers.
         """
         self.ledger.charge(*entries)
         return draw()
@@ -75,27 +77,30 @@ class Door:
     def read_unprotected(self, name: str, reason: str, claimed: Epsilon, look: Callable[[], Answer]) -> Answer:
         """Return what `look` reads from the rows without noise, at infinite privacy loss.
 
-        ParameterError in corrected mode: only a published mode may read unprotected rows.
+        `name` is the query's in the ledger, `claimed` the epsilon that the source claims for it,
+        and `reason` a sentence on why the source is wrong. ParameterError in corrected mode: only a
+        published mode may read unprotected rows.
         """
         if not self.unprotected_allowed or self.ledger.delta:
             raise ParameterError("Corrected mode cannot read unprotected rows.", "Send the door a query.")
         return self.answer("unprotected", [unprotected_entry(name, reason, claimed)], look)
 
     def bounds(self, score: Score, shapes: Sequence[Shape]) -> Bounds:
-        """Return the sensitivity, privacy loss factor and rounding of a score.
+        """Return the sensitivity, privacy loss factor and rounding error of a score.
 
-        `shapes` has the shape of each candidate's marginal. Public: the result follows from the
-        score, the relation and the bound on rows, so nothing is charged.
+        `shapes` has the shape of each candidate's marginal. The result follows from the score, the
+        relation and the bound on rows; so it is public, and nothing is charged.
         """
         return score.bounds(shapes, self.ledger.relation, self.rows)
 
     def claim(self, **claimed: Unpack[ClaimedValues]) -> QueryClaim:
         """Return a source's claim about a query; ParameterError in a run with delta.
 
-        Claims are in pure epsilon, so a run that counts rho has none.
+        `claimed` are the fields of `ClaimedValues`. Claims are in pure epsilon, so a run that
+        counts rho has none.
         """
         if self.ledger.delta and {*map(claimed.get, ("claimed_epsilon", "claimed_sensitivity"))} != {None}:
-            raise ParameterError("A source's claim needs a run in pure epsilon.", "Set delta=0, or drop it.")
+            raise ParameterError("A source's claim needs a run in pure epsilon.", "Set delta=0, or drop the claim.")
         return QueryClaim(**claimed, measure=self.ledger.measure)
 
     def selection_entry(
@@ -104,8 +109,8 @@ class Door:
         """Return the ledger entry of exponential mechanisms, and the factor of their scores.
 
         The probability of a candidate is proportional to exp(factor * score). `shapes` has the
-        shape of each candidate's marginal, `draws` the number of mechanisms. Nothing is charged or
-        drawn.
+        shape of each candidate's marginal, `epsilon` is the loss of all mechanisms, `draws` their
+        number, and `claim` what the source claims of them. Nothing is charged or drawn.
         """
         bounds, exactly = self.bounds(score, shapes), self.noise.exactly_sampled
         return selection_entry(score.name, bounds, exact(epsilon), draws, claim, exactly=exactly)

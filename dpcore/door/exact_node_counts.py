@@ -74,7 +74,10 @@ class Records:
         return HeldRows(self.rows.codes, self.rows.sizes, found)
 
     def ranks(self, position: int, values: NDArray[Any]) -> NDArray[Any]:
-        """Return the ranks of a block's values in a numeric column, among all values that occur."""
+        """Return the ranks of some rows' numbers in a numeric column, among all numbers that occur.
+
+        `position` is the column's, and `values` has the numbers of a block of rows.
+        """
         if self.in_memory is not None:
             return values
         return self.occurring[position][1][step_indices(self.rows.transform_numbers(position, values))]
@@ -86,9 +89,10 @@ def step_indices(steps: Floats) -> NDArray[np.int32]:
 
 
 class KeyCounts:
-    """Counter of integer keys below `cells`, of which at most `most` are added.
+    """Counter of integer keys from 0 to `cells` - 1, of which at most `most` are added.
 
-    Few cells have a count each. Otherwise the keys themselves are stored, and sorted at the end.
+    With few cells, there is one count per cell. Otherwise the keys themselves are stored, and
+    sorted at the end.
     """
 
     def __init__(self, cells: int, most: int) -> None:
@@ -121,7 +125,10 @@ class KeyCounts:
             self._waiting, self._many = [], 0
 
     def counts_between(self, first: int, end: int) -> tuple[Ints, NDArray[Any]]:
-        """Return the distinct keys in [first, end), less `first`, and how often each was added."""
+        """Return the distinct keys from `first` to `end` - 1, and how often each was added.
+
+        The returned keys are less by `first`.
+        """
         if self._counts is not None:
             part = self._counts[first:end]
             found = np.flatnonzero(part != 0)  # booleans take a third of the time
@@ -195,10 +202,11 @@ class NodeRows:
         return found
 
     def split_nodes(self, column: Ints, points: Floats, low: Floats, first: Ints, size: int) -> Self:
-        """Return the next level of the trees, of `size` nodes.
+        """Return the next level of the trees, which has `size` nodes, with its counts.
 
-        Arrays have one entry per node of this level: position of the column, split point, lower end
-        of the column's range, and number of the first child.
+        Arrays have one entry per node of this level: `column` is the position of the column that
+        splits it, `points` the split point, `low` the lower end of the column's range, and `first`
+        the number of its first child.
         """
         children = np.full(self.node.shape, NOWHERE, np.min_scalar_type(-max(size, 1)))
         every = np.flatnonzero
@@ -218,14 +226,16 @@ class NodeRows:
         return found
 
     def batches(self, offered: Flags, known: Flags, points: Floats, low: Floats) -> Iterator[tuple[int, int, Self]]:
-        """Yield batches of tree nodes: first node, end, and the counts of split candidates.
+        """Yield batches of tree nodes: the first node, the end, and the counts of their splits.
 
-        Arrays are those of `PrivateNodes.choose`; `known` marks columns whose split points are
-        given. A batch must be used before the next is taken. Its nodes are counted in one pass, and
-        have few candidates.
+        `offered` marks the columns that each node may be split by, `points` has split points that
+        were chosen before, and `low` the lower ends of ranges, all of shape (nodes, columns);
+        `known` marks columns whose split points are all given. A batch's nodes are counted in one
+        pass, and have few candidates. It must be used before the next is taken.
         """
 
         def query(position: int, nodes: Ints) -> CountQuery:
+            """Return the query that counts a column in some nodes, by split points if given."""
             if known[position]:
                 return self._side_query(position, nodes, points[nodes, position], low[nodes, position])
             return self._value_query(position, nodes)
@@ -284,7 +294,10 @@ class NodeRows:
             yield self._interval_candidates(position, nodes, low, high)
 
     def _group_candidates(self, attribute: Groups, position: int, nodes: Ints, low: Floats) -> Iterator[SplitPoints]:
-        """Yield split candidates of tree nodes by groups: one per node, a child per group."""
+        """Yield split candidates of tree nodes by groups of codes: one per node, a child per group.
+
+        `attribute` has the groups of the column at `position`; `low` has the group of each node.
+        """
         tables = self.tables(position, nodes)
         indices = low.astype(np.intp)
         for index in np.unique(indices).tolist():
@@ -296,8 +309,8 @@ class NodeRows:
     def _code_candidates(self, position: int, nodes: Ints, low: Floats, high: Floats, *, one: bool) -> SplitPoints:
         """Return split candidates of tree nodes by a column's codes, with noiseless counts.
 
-        With `one` a candidate separates one code from the others, else codes below a split point
-        from the rest.
+        With `one` a candidate separates one code from the others, else the codes below a split
+        point from the rest. `low` and `high` are the ends of the nodes' ranges of codes.
         """
         tables = self.tables(position, nodes)
         lefts = tables if one else np.cumsum(tables, axis=1)  # codes below the range have no rows
@@ -313,8 +326,8 @@ class NodeRows:
         """Return split candidates of tree nodes by a numeric column: intervals between numbers.
 
         All split points between two neighboring numbers of a node have equal counts, so they are
-        one candidate. Both ends of the range are included. A node without rows has one interval,
-        its whole range.
+        one candidate. The intervals cover the node's range, from `low` to `high`. A node without
+        rows has one interval, its whole range.
         """
         many, tick, counts = self._occurring_steps(position, nodes)
         m, wide = len(nodes), many + 1  # one more: all rows go right
@@ -334,9 +347,10 @@ class NodeRows:
         return SplitPoints(np.repeat(nodes, wide), tables, lower, upper)
 
     def _occurring_steps(self, position: int, nodes: Ints) -> tuple[Ints, Floats, NDArray[np.int64]]:
-        """Return the steps of a numeric column that occur in some nodes.
+        """Return the grid steps of a numeric column that occur in each of some tree nodes.
 
-        Returns the number of steps per node, the steps, and counts of rows, shape (classes, steps).
+        Returns the number of steps per node, the steps of all nodes, and counts of rows, shape
+        (classes, steps).
         """
         query, classes = self._value_query(position, nodes), self.records.classes
         keys, times = self._key_counts(query)
@@ -349,7 +363,10 @@ class NodeRows:
         return many, self.records.occurring[position][0][group - np.repeat(start, many)], counts
 
     def _count_table(self, query: CountQuery) -> NDArray[np.int64]:
-        """Return noiseless counts of rows, shape (nodes, ranks, classes)."""
+        """Return the noiseless counts of rows for a query, shape (nodes, ranks, classes).
+
+        The rank is the value that the query counts: a code, the rank of a number, or a child.
+        """
         keys, times = self._key_counts(query)
         table = np.zeros((len(query.nodes), query.size, self.records.classes), dtype=np.int64)
         table.reshape(-1)[keys] = times
@@ -365,23 +382,28 @@ class NodeRows:
         return pile.counts_between(first * wide, (first + len(query.nodes)) * wide)
 
     def _value_query(self, position: int, nodes: Ints) -> CountQuery:
-        """Return the query that counts a column's codes, or ranks of its numbers, in tree nodes."""
+        """Return the query that counts codes of a column, or ranks of its numbers, in tree nodes."""
         if not isinstance(attribute := self.records.attributes[position], NumberSplit):
             return CountQuery(position, nodes, attribute.column.size, identity_rank)
 
         def rank(values: NDArray[Any], _: Ints) -> NDArray[Any]:
+            """Return the ranks of the rows' numbers."""
             return self.records.ranks(position, values)
 
         return CountQuery(position, nodes, len(self.records.occurring[position][0]), rank, numeric=True)
 
     def _side_query(self, position: int, nodes: Ints, points: Floats, low: Floats) -> CountQuery:
-        """Return the query that counts the rows of each child, given split points of tree nodes."""
+        """Return the query that counts the rows of each child, given split points of tree nodes.
+
+        `points` has the split point of each node, and `low` the lower end of its range.
+        """
         records, attribute = self.records, self.records.attributes[position]
         numbered = position in records.rows.number_columns
         if numbered:  # the largest rank of a step at or below each point; -1 if there is none
             points = np.asarray(np.searchsorted(records.occurring[position][0], points, side="right") - 1.0)
 
         def rank(values: NDArray[Any], node: Ints) -> NDArray[Any]:
+            """Return the child that each row goes to."""
             return attribute.side(records.ranks(position, values) if numbered else values, points[node], low[node])
 
         return CountQuery(position, nodes, 2, rank, numbered)
@@ -451,26 +473,30 @@ class NodeRows:
 
 
 def identity_rank(values: NDArray[Any], _: Ints) -> NDArray[Any]:
-    """Return codes unchanged: the rank function of a query that counts codes."""
+    """Return codes unchanged, for a query that counts codes."""
     return values
 
 
 def identity_numbers(size: int) -> Ints:
-    """Return the numbers of `size` tree nodes, unchanged, with `NOWHERE` at the end."""
+    """Return the numbers 0 to `size` - 1 of tree nodes, with `NOWHERE` at the end."""
     return np.append(np.arange(size), NOWHERE)
 
 
 def renumber(number: Ints, size: int, keep: Ints) -> Ints:
-    """Return the tree nodes' numbers after only `keep` are kept; `NOWHERE` for all others."""
+    """Return tree nodes' numbers after all but the nodes `keep` are dropped.
+
+    `number` has numbers below `size`; those of dropped nodes become `NOWHERE`.
+    """
     new = np.full(size + 1, NOWHERE)
     new[keep] = np.arange(len(keep))
     return np.asarray(new[number], dtype=np.int32)
 
 
 def batch_spans(first: int, end: int, offered: Flags, rows: Ints, cells: Ints, most: int) -> Iterator[tuple[int, int]]:
-    """Yield ranges of tree nodes that need at most `most` counted cells, or of one node.
+    """Yield consecutive ranges of tree nodes that need at most `most` cells, or of one node.
 
-    `cells` is the number of cells per offered column, and `rows` the number of rows per node. A
+    The nodes are `first` to `end` - 1. `offered` marks the columns that each node may be split by,
+    `cells` is the number of counted cells per column, and `rows` the number of rows per node. A
     node's column needs at most as many cells as the node has rows.
     """
     while first < end:
@@ -485,8 +511,10 @@ def batch_spans(first: int, end: int, offered: Flags, rows: Ints, cells: Ints, m
 def root_nodes(records: Records, noise: Noise, trees: int, resample: str, rate: float) -> NodeRows:
     """Return the root nodes of trees, each with its sample of rows.
 
-    `resample` is "disjoint", "poisson", "full" or "bootstrap". The sampling rate is rounded down to
-    a multiple of 2^-53, as random draws are, so that the true rate is never higher.
+    `resample` says how rows are sampled: each row in one tree ("disjoint"), in each tree with
+    probability `rate` ("poisson"), in all trees ("full"), or as many rows per tree as there are,
+    with replacement ("bootstrap"). The rate is rounded down to a multiple of 2^-53, as random draws
+    are, so that the true rate is never higher.
     """
     n, rate, kind = len(records.rows), floor(rate * 2.0**53) / 2.0**53, np.min_scalar_type(-trees)
     if resample == "disjoint":
@@ -506,7 +534,10 @@ def root_nodes(records: Records, noise: Noise, trees: int, resample: str, rate: 
 
 
 def uniform_blocks(noise: Noise, rows: int) -> Iterator[tuple[slice, Floats]]:
-    """Yield uniform random numbers for all rows: the slice of each block, and its numbers."""
+    """Yield uniform random numbers for all rows, block by block.
+
+    Each item is the slice of a block's rows, and their numbers.
+    """
     start = 0
     for draws in noise.uniform_blocks(rows):
         yield slice(start, start + len(draws)), draws

@@ -36,9 +36,9 @@ SCORED = 1 << 14  # families scored together: their marginals fit the processor'
 
 @dataclass(eq=False)
 class CandidateBlock:
-    """Families of one child: the parents' columns, shape (m, parents), and scores, shape (m,).
+    """Candidate families of one child: columns of the parents, and scores.
 
-    Scores are noiseless, so a block is private.
+    Shapes are (m, parents) and (m,) for m families. Scores are noiseless, so a block is private.
     """
 
     parents: Ints
@@ -46,7 +46,10 @@ class CandidateBlock:
     cached_weight: tuple[float, float] = (-1.0, 0.0)
 
     def weight(self, factor: float) -> float:
-        """Return the log of the sum of exp(factor * score) over a block of candidate families."""
+        """Return the log of the sum of exp(factor * score) over a block of candidate families.
+
+        `factor` is that of an exponential mechanism.
+        """
         if self.cached_weight[0] != factor:
             exponents = factor * self.scores
             highest = exponents.max()
@@ -213,9 +216,9 @@ class NetworkGrowth:
         self.open = list(columns)
 
     def add_column(self, name: str) -> None:
-        """Add a column to a growing network without a query, by a public rule or earlier answer."""
+        """Add a column to the network without a query, by a public rule or an earlier answer."""
         if name not in self.open:
-            raise ParameterError(f"The column {name!r} is not in `open`.", "Add each column of `open` once.")
+            raise ParameterError(f"The column {name!r} is not outside the network (`open`).", "Add each column of `open` once.")
         self.open.remove(name)
         self._search.add_column(self._schema.index(name))
 

@@ -50,9 +50,9 @@ from dpcore.mechanisms.scores import SplitScore
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Splits of nodes: the position of each node's column, and for numbers the split point.
+    """How each of some tree nodes is split: by which column, and for numbers at which point.
 
-    `point` is NaN for columns that are split by groups.
+    `column` has positions of columns. `point` is NaN for columns that are split by groups.
     """
 
     column: Ints
@@ -63,8 +63,9 @@ class Split:
 class SplitCandidates:
     """Ways to split nodes by one column: the node, score and split points of each.
 
-    Nodes are in increasing order. A candidate stands for all split points in [low, high). The
-    candidates of a node share the column's weight, evenly or by the lengths of these intervals.
+    `position` is the column's, `nodes` are in increasing order, and `values` are the scores. A
+    candidate stands for all split points in [low, high). The candidates of a node share the
+    column's weight, by the lengths of these intervals (`by_length`) or evenly.
     """
 
     position: int
@@ -105,9 +106,9 @@ class PrivateNodes:
         return self._door.bounds(score, [(2, self.classes)]).sensitivity
 
     def partition(self, chosen: Mapping[str, Ints]) -> list[PrivateNodes]:
-        """Return disjoint sets of tree nodes, whose ledgers compose in parallel.
+        """Return disjoint sets of these tree nodes, whose ledgers compose in parallel.
 
-        `chosen` has the nodes of each set by its name, which the ledger shows.
+        `chosen` has the indices of each set's nodes by the set's name, which the ledger shows.
         """
         group = self.ledger.parallel("", by="value")
         doors = {name: self._door.with_ledger(group.part(name)) for name in chosen}
@@ -148,11 +149,12 @@ class PrivateNodes:
     def tables(
         self, name: str, positions: Sequence[int], *, epsilon: Epsilon, one_by_one: bool
     ) -> list[tuple[Floats, Floats]]:
-        """Return noisy counts of each column's codes, alone and by class.
+        """Return noisy counts of columns' codes in tree nodes: per column alone, and by class.
 
-        Shapes per column are (nodes, codes) and (nodes, codes, classes). `epsilon` is for all
-        columns together, in equal shares. With `one_by_one` every single count is charged
-        sequentially, as a source may demand, although each row is in one cell only.
+        `positions` are the columns', and `name` begins the names of the ledger's entries. Shapes
+        per column are (nodes, codes) and (nodes, codes, classes). `epsilon` is for all columns
+        together, in equal shares. With `one_by_one` every single count is charged sequentially, as
+        a source may demand, although each row is in one cell only.
         """
         found, every = [], np.arange(self.size)
         share = exact(epsilon) / len(positions)
@@ -206,28 +208,38 @@ class PrivateNodes:
         return self._door.answer("choose", [named], draw)
 
     def selection_bound(self, score: SplitScore, epsilon: Epsilon, claimed_sensitivity: float | None) -> Epsilon:
-        """Return the proven epsilon that `choose` would record for a split; nothing is charged."""
+        """Return the proven epsilon that `choose` would record for a split; nothing is charged.
+
+        `claimed_sensitivity` is the one that a source scales its scores by, if it is not the true
+        one.
+        """
         entry, _ = self._selection_entry(score, epsilon, QueryClaim(claimed_sensitivity=claimed_sensitivity))
         return entry.epsilon_nominal
 
     def charge_unused(self, name: str, claimed: Epsilon, bound: Epsilon) -> None:
         """Charge the ledger for queries that this run did not make, but other rows would need.
 
-        The guarantee holds for all data sets, so the ledger must not depend on the rows.
+        `claimed` and `bound` are their claimed and proven epsilon. The guarantee holds for all data
+        sets, so the ledger must not depend on the rows.
         """
         self.ledger.charge(privacy_costs.unused_entry(name, claimed, bound))
 
     def find_pure(self, reason: str) -> Flags:
         """Return which tree nodes have rows of at most one class, shape (nodes,), without noise.
 
-        Published mode only: the privacy loss is infinite.
+        `reason` is the ledger's sentence on why this is not private. Published mode only: the
+        privacy loss is infinite.
         """
         return self._door.read_unprotected(
             "purity of nodes", reason, 0, lambda: (self._rows.classes > 0).sum(axis=1) <= 1
         )
 
     def _noisy_counts(self, name: str, epsilon: Epsilon, one_by_one: int, count: Callable[[], NDArray[Any]]) -> Floats:
-        """Charge and return noisy counts of rows in tree nodes, in the shape of `count()`."""
+        """Charge, then return noisy counts of rows in tree nodes.
+
+        `count` returns the noiseless counts. `one_by_one` is the number of counts that are charged
+        sequentially: 1 if each row is in one count only.
+        """
         mechanism, relation = self._door.noise.on_counts, self.ledger.relation
         entry = privacy_costs.count_entry(name, relation, mechanism, epsilon, one_by_one=one_by_one)
         return self._door.answer("counts", [entry], lambda: self._door.noisy_counts([count()], [entry.scale])[0])
@@ -235,7 +247,8 @@ class PrivateNodes:
     def _selection_entry(self, score: SplitScore, epsilon: Epsilon, claim: QueryClaim) -> tuple[Entry, float]:
         """Return the ledger entry of choosing splits, and the factor of scores in the exponent.
 
-        The bound holds for any number of children that a column allows.
+        `claim` is what the source claims of the choice. The bound holds for any number of children
+        that a column allows.
         """
         most = max([2, *(attribute.column.size for attribute in self._records.attributes.values())])
         return self._door.selection_entry(score, [(most, self.classes)], epsilon, claim)
@@ -243,7 +256,11 @@ class PrivateNodes:
     def _draw_splits(
         self, score: SplitScore, offered: Flags, low: Floats, high: Floats, points: Floats | None, factor: float
     ) -> Split:
-        """Draw a split of every tree node, in proportion to weight * exp(factor * score)."""
+        """Draw a split of every tree node, in proportion to weight * exp(factor * score).
+
+        The other arguments are those of `choose`: the columns `offered` to each node, the ends of
+        ranges, and split `points` that were chosen before.
+        """
         given = np.full(low.shape, np.nan) if points is None else points
         known = np.asarray(~(offered & np.isnan(given)).any(axis=0))
         chosen = []
@@ -266,8 +283,9 @@ class PrivateNodes:
     def _select_per_node(
         self, offers: list[SplitCandidates], lengths: Floats, factor: float, first: int, end: int
     ) -> tuple[Ints, Floats, Floats]:
-        """Draw a split candidate for each of the tree nodes `first` to `end - 1`.
+        """Draw a split candidate for each of the tree nodes `first` to `end` - 1.
 
+        `offers` has the candidates by column, and `lengths` the lengths of the nodes' ranges.
         Returns the candidates' columns, and the lower and upper ends of their intervals of split
         points.
         """
@@ -294,7 +312,8 @@ def tree_ledger(
 ) -> tuple[Ledger, Epsilon]:
     """Return the ledger of each tree, and its epsilon, such that all trees cost `epsilon`.
 
-    `resample` is the way in which trees sample rows, as in `PrivateTable.trees`.
+    `resample` says which of the `rows` rows a tree learns from: "disjoint", "poisson" (with
+    probability `rate`), "full" or "bootstrap".
     """
     if resample == "disjoint" and trees > 1:
         return ledger.parallel(f"{trees} trees on disjoint rows", by="label").part(""), epsilon
@@ -308,10 +327,12 @@ def tree_ledger(
 def tree_budget(
     ledger: Ledger, trees: int, epsilon: Epsilon, resample: str, rate: float, rows: int, *, plainly_claimed: bool
 ) -> tuple[Ledger, Epsilon]:
-    """Return the ledger of one row's path through one tree, and the privacy loss that it may have.
+    """Return the ledger of one row's path through one tree, and the loss that the path may have.
 
-    All trees together then cost `epsilon`. `resample` is the way in which trees sample rows, as in
-    `PrivateTable.trees`.
+    All trees together then cost `epsilon`. `resample` says which of the `rows` rows a tree learns
+    from: "disjoint", "poisson" (with probability `rate`), "full" or "bootstrap". With
+    `plainly_claimed` the source claims, under replace too, that nodes cost the largest of their
+    losses.
     """
     every, budget = tree_ledger(ledger, trees, epsilon, resample, rate, rows)
     part = every.parallel("", by="value", plainly_claimed=plainly_claimed).part("")

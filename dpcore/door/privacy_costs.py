@@ -74,7 +74,8 @@ class QueryClaim:
         """Return the ledger entry of a query.
 
         `spent` is the budget of the query, and the claimed epsilon unless the source states
-        another; `bound` is the proven epsilon.
+        another; `bound` is the proven epsilon. `scale` is that of the noise, and `draws` the number
+        of random draws.
         """
         return Entry(
             name=name,
@@ -106,10 +107,11 @@ def marginal_entries(
     weights: list[float] | None,
     claim: QueryClaim,
 ) -> list[Entry]:
-    """Return one ledger entry per noisy marginal; `scale` of an entry is that of its noise.
+    """Return one ledger entry per noisy marginal, whose `scale` is that of its noise.
 
-    `cliques` has the columns of each marginal. The marginals share `epsilon` in proportion to
-    `weights`, by default equally.
+    `cliques` has the columns of each marginal, `mechanism` is the name of the noise, and `claim`
+    what the source claims of the query. The marginals share `epsilon` in proportion to `weights`,
+    by default equally.
     """
     sensitivity = claim.measure.histogram_sensitivity(relation)
     scaled_to = claim.scaled_to(sensitivity)
@@ -127,7 +129,7 @@ def marginal_entries(
 
 
 def histogram_entry(cliques: Sequence[Names], relation: Relation, epsilon: Epsilon) -> Entry:
-    """Return the ledger entry of marginals that are released at once by the K-norm mechanism."""
+    """Return the ledger entry of marginals that the K-norm mechanism releases all at once."""
     names = [" × ".join(clique) for clique in cliques]
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return count_entry(f"histograms of {', '.join(names[:NAMED])}{more}", relation, "k-norm", epsilon)
@@ -147,8 +149,10 @@ def count_entry(name: str, relation: Relation, mechanism: str, epsilon: Epsilon,
 def selection_entry(
     name: str, bounds: Bounds, per_draw: Epsilon, draws: int, claim: QueryClaim, *, exactly: bool
 ) -> tuple[Entry, float]:
-    """Return the entry of an exponential mechanism, and the factor of scores in its exponent.
+    """Return the entry of exponential mechanisms, and the factor of scores in their exponent.
 
+    `bounds` has the sensitivity, privacy loss factor and rounding error of the score. There are
+    `draws` mechanisms with the loss `per_draw` each; `claim` is what the source claims of them.
     With the factor 0 candidates are selected uniformly. With exactly sampled noise (`exactly`) the
     factor is divided by 1 + 2 rounding / loss, so that the recorded loss covers the rounding of
     scores.
@@ -166,11 +170,13 @@ def selection_entry(
 def score_entry(
     name: str, bounds: Bounds, values: int, epsilon: Epsilon, claim: QueryClaim, *, exactly: bool
 ) -> tuple[Entry, float]:
-    """Return the ledger entry of noise on the scores of all candidates, and the grid of that noise.
+    """Return the ledger entry of noise on the scores of all candidates, and the noise's grid.
 
-    The entry's `scale` is that of the noise. With exactly sampled noise (`exactly`), scores that
-    differ by D, and are off by their rounding, differ by at most D + rounding + grid on the grid.
-    The scale grows by that ratio, so that the recorded loss covers both.
+    `bounds` has the sensitivity, privacy loss factor and rounding error of the score, `values` is
+    the number of scores, and `claim` what the source claims of them. The noise is a multiple of the
+    grid, and the entry's `scale` is its scale. With exactly sampled noise (`exactly`), scores that
+    differ by D, and are off by their rounding, differ by at most D + rounding + grid after they are
+    rounded to the grid. The scale grows by that ratio, so that the recorded loss covers both.
     """
     sensitivity, _, rounding = bounds
     scaled_to, total = claim.scaled_to(sensitivity), exact(epsilon)
@@ -183,10 +189,16 @@ def score_entry(
 
 
 def unused_entry(name: str, claimed_epsilon: Epsilon, bound: Epsilon) -> Entry:
-    """Return the ledger entry of queries that a run may make, but that its rows did not need."""
+    """Return the ledger entry of queries that a run may make, but that its rows did not need.
+
+    `bound` is their proven epsilon.
+    """
     return QueryClaim().entry(name, "none", 0.0, 0.0, spent=exact(claimed_epsilon), bound=exact(bound), draws=0)
 
 
 def unprotected_entry(name: str, reason: str, claimed_epsilon: Epsilon) -> Entry:
-    """Return the ledger entry of noiseless answers about rows: the proven epsilon is infinite."""
+    """Return the ledger entry of noiseless answers about rows: the proven epsilon is infinite.
+
+    `reason` says why the source's claim is wrong.
+    """
     return replace(unused_entry(name, claimed_epsilon, np.inf), sensitivity=np.inf, draws=1, reason=reason)

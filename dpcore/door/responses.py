@@ -36,20 +36,21 @@ from dpcore.rows import Rows
 def check_questionnaire(
     questions: Questionnaire, schema: Schema, numbered: Collection[int], relation: Relation
 ) -> None:
-    """Raise ParameterError, before anything is charged, if the randomizers do not fit the schema.
+    """Raise ParameterError if the randomizers of a questionnaire do not fit the schema.
 
-    `numbered` has the positions of columns whose numbers the rows have; only "replace" is allowed.
+    Called before anything is charged. `numbered` has the positions of columns of which the rows
+    keep numbers, not only codes. Only the relation "replace" is allowed.
     """
     if relation is not Relation.REPLACE:
         raise ParameterError("Randomized answers do not hide who takes part.", "Use the relation replace.")
     for clique, channel in questions.channels.items():
         name, sizes = describe_clique(clique), [schema[column].size for column in clique]
         if isinstance(channel, CategoryChannel) and channel.size != np.prod(sizes):
-            raise ParameterError(f"The randomizer of {name} has another number of values.", "Match the columns.")
+            raise ParameterError(f"The randomizer and the columns of {name} have different numbers of values.", "Match them.")
         if not isinstance(channel, CategoryChannel | TRR):
             raise ParameterError(f"The randomizer of {name} is unknown.", "Use one of dpcore.mechanisms.")
         if isinstance(channel, TRR) and (len(clique) != 1 or schema.index(clique[0]) not in numbered):
-            raise ParameterError(f"{name} is not read as a number.", "Randomize the column's values or bins.")
+            raise ParameterError(f"The randomizer of {name} needs one column with numbers, not codes.", "Randomize the column's values or bins.")
 
 
 def report_entries(questions: Questionnaire, claimed: Epsilon | None, reasons: Mapping[Item, str]) -> list[Entry]:
@@ -80,7 +81,8 @@ def report_entries(questions: Questionnaire, claimed: Epsilon | None, reasons: M
 def report_entry(name: str, channels: Sequence[Channel], bound: Epsilon, claimed: Epsilon | None, reason: str) -> Entry:
     """Return the ledger entry for one randomized report, or for several with one charge.
 
-    `bound` is the proven epsilon, `claimed` the source's.
+    `channels` are the randomizers of the reports, `bound` is the proven epsilon, `claimed` the
+    source's, and `reason` says why they differ.
     """
     only = channels[0] if len(channels) == 1 else None
     width = only.upper - only.lower if isinstance(only, TRR) else 1.0
@@ -98,7 +100,8 @@ def describe_clique(clique: Item) -> str:
 def draw_reports(questions: Questionnaire, rows: Rows, schema: Schema, noise: Noise) -> Reports:
     """Return the randomized reports of all rows.
 
-    Each row answers `questions.n_optional` optional queries, chosen at random, and all others.
+    Each row answers `questions.n_optional` optional queries, chosen at random, and all other
+    queries.
     """
     people, optional = len(rows), questions.optional
     chosen: dict[Item, Ints] = {}
@@ -122,5 +125,5 @@ def draw_reports(questions: Questionnaire, rows: Rows, schema: Schema, noise: No
 
 
 def fixed_draws(draws: Floats) -> UniformDraws:
-    """Return a source of random draws that always returns the given ones."""
+    """Return a source of random draws that always returns `draws`."""
     return lambda _: draws

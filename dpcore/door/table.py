@@ -119,7 +119,7 @@ class PrivateTable:
         return made
 
     def prefetch(self, cliques: Sequence[Names]) -> None:
-        """Count marginals for later queries in one pass over the rows; nothing is returned."""
+        """Count marginals for later queries in one pass over the rows; return and charge nothing."""
         self._rows.prefetch([self.schema.index(name) for name in clique] for clique in cliques)
 
     # Queries
@@ -212,7 +212,7 @@ class PrivateTable:
 
     @property
     def whole_noise(self) -> bool:
-        """Whether noisy counts of this table are whole numbers; public."""
+        """Return whether noisy counts of this table are whole numbers; public."""
         return self._door.noise.on_counts not in ("laplace", "gaussian")
 
     def choose(
@@ -326,20 +326,24 @@ class PrivateTable:
         responses.check_questionnaire(questions, self.schema, self._rows.number_columns, self.relation)
         entries = responses.report_entries(questions, claimed_epsilon, reasons)
         if not self._door.unprotected_allowed and any(entry.epsilon_nominal == np.inf for entry in entries):
-            raise ParameterError("A randomizer has no finite epsilon.", "Use another, or published mode.")
+            raise ParameterError("A randomizer has no finite epsilon.", "Use another randomizer, or published mode.")
         return self._door.answer(
             "randomize", entries, lambda: responses.draw_reports(questions, self._rows, self.schema, self._door.noise)
         )
 
     def read_unprotected(self, reason: str, *, claimed_epsilon: Epsilon) -> Codes:
-        """Return the raw codes, at infinite privacy loss; published mode only."""
+        """Return the raw codes, at infinite privacy loss; published mode only.
+
+        `reason` says why the source is wrong, and `claimed_epsilon` is what the source claims.
+        """
         return self._door.read_unprotected("raw rows", reason, claimed_epsilon, self._rows.all_codes)
 
     def noiseless(self, reason: str, *, claimed_epsilon: Epsilon, random_ties: bool = False) -> PrivateTable:
         """Return the same rows with noiseless answers and their own ledger; published mode only.
 
-        The privacy loss is infinite. With `random_ties`, one of the best candidates is drawn at
-        random, as this table's noise would for an ever larger epsilon.
+        The privacy loss is infinite: `reason` says why, and `claimed_epsilon` is what the source
+        claims. With `random_ties`, one of the best candidates is drawn at random, as this table's
+        noise would for an ever larger epsilon.
         """
         noise: Noise = NoNoise()
         if random_ties:
@@ -396,7 +400,10 @@ class PrivateTable:
         return nodes.PrivateNodes(self._door.with_ledger(part), rows), budget
 
     def _require_pure(self, what: str) -> None:
-        """Raise ParameterError in a run that counts rho: the loss of `what` is in pure epsilon."""
+        """Raise ParameterError in a run that counts rho.
+
+        `what` names the queries whose loss is in pure epsilon only.
+        """
         if self.ledger.delta:
             raise ParameterError(f"{what} have their privacy loss in pure epsilon only.", "Use delta=0.")
 

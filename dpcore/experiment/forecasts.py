@@ -139,7 +139,7 @@ class Expectation:
         columns that are reported as values. None if nothing can be said.
     measurable : int or None
         How many pairs of columns are in a marginal whose noise moves their joint shares by `TIED`
-        at most, the weakest relation that a verdict names. None where `columns` is.
+        at most, the weakest relation that is reported. None if `columns` is None.
     pairs : int
         How many pairs of columns there are.
     leaf : float or None
@@ -167,7 +167,7 @@ def expect_errors(
 ) -> Expectation:
     """Predict the errors of a method's run from the schema and a number of rows.
 
-    It costs no privacy: no row is read.
+    No row is read, so nothing is charged.
 
     Parameters
     ----------
@@ -178,8 +178,8 @@ def expect_errors(
     rows : int
         How many rows the data set has: a public number, or a guess.
     steps : sequence of float
-        The epsilons among which the least is looked for that is enough, in ascending order; none
-        if that is not asked.
+        The epsilons, in ascending order, among which the smallest is found at which `columns` is at
+        most `CLOSE`. Empty: none is looked for.
 
     Returns
     -------
@@ -189,7 +189,7 @@ def expect_errors(
     Raises
     ------
     ParameterError
-        If `rows` is no number of rows, or the method cannot run on the schema.
+        If `rows` is not a positive whole number, or the method cannot run on the schema.
     """
     if not is_whole(rows, 1):
         raise ParameterError("An expectation needs a number of rows.", "Give a positive whole number.")
@@ -198,6 +198,7 @@ def expect_errors(
     at = partial(at_epsilon, method, schema, rows)
 
     def enough(found: Expectation) -> bool:
+        """Return whether the expected distance of columns is small enough."""
         return found.columns is not None and found.columns <= CLOSE
 
     found = at(method.epsilon)
@@ -209,7 +210,10 @@ def expect_errors(
 
 
 def at_epsilon(method: PrivateEstimator, schema: Schema, rows: int, epsilon: float) -> Expectation:
-    """Predict a run's errors at an epsilon, without the epsilon that would be enough."""
+    """Predict a method's errors at one epsilon, from the schema and a number of rows.
+
+    The result's `enough`, the epsilon that would be enough, is left None.
+    """
     method = clone(method).set_params(epsilon=epsilon)
     if schema.persons is not None:
         method = method.with_row_budget(schema.persons.max_contributions)
@@ -243,7 +247,11 @@ def public_table(method: PrivateEstimator, schema: Schema, rows: int) -> Private
 
 
 def column_error(measured: Sequence[Measurement], column: int, size: int, rows: int) -> float:
-    """Return the expected total variation distance between one column's shares."""
+    """Return the expected total variation distance between a column's real and released shares.
+
+    `measured` are the method's measurements, `column` is the column's position, `size` its number
+    of values, and `rows` the number of rows.
+    """
     one, groups, noise = noise_of_value(measured, column)
     if one is None:
         return distance(size, 1)
@@ -258,7 +266,9 @@ def column_error(measured: Sequence[Measurement], column: int, size: int, rows: 
 def noise_of_value(measured: Sequence[Measurement], column: int) -> tuple[Measurement | None, int, float]:
     """Return the measurement, group count and noise that most of a column's values rest on.
 
-    The noise is the standard deviation of the number of rows with one value.
+    `measured` are the method's measurements, `column` is the column's position. Groups are values
+    that a measurement does not tell apart. The noise is the standard deviation of the number of
+    rows with one value.
     """
     of_it = [one for one in measured if one.for_columns and column in one.columns]
     groups = max((values(one, column) for one in of_it), default=1)
@@ -268,7 +278,7 @@ def noise_of_value(measured: Sequence[Measurement], column: int) -> tuple[Measur
 
 
 def values(one: Measurement, column: int) -> int:
-    """Return how many values of a column a measurement tells apart."""
+    """Return how many values of a column (given by its position) a measurement tells apart."""
     return one.sizes[one.columns.index(column)]
 
 
@@ -276,10 +286,13 @@ def values(one: Measurement, column: int) -> int:
 def distance(
     size: int, groups: int, noise: float = 0.0, added: float = 0.0, *, clips: bool = False, merges: bool = False
 ) -> float:
-    """Return the expected total variation distance that noise of a given size causes in a column.
+    """Return the expected total variation distance that noise causes in one column's shares.
 
-    `groups` of values are told apart, and `added` rows, as a share of all, are added evenly. The
-    shares are `usual_shares`.
+    The column has `size` values with the shares of `usual_shares`; only `groups` groups of them are
+    told apart. `noise` is the standard deviation of a group's share, and `added` is the number of
+    rows added evenly to all values, as a share of all rows. With `clips` negative shares become 0;
+    otherwise the nearest distribution is taken. With `merges` the result is at most the distance
+    from even shares.
     """
     shares, group = usual_shares(size), np.arange(size) * groups // size
     noisy = np.bincount(group, shares) + noise * fixed_draws(groups)
@@ -296,13 +309,13 @@ def distance(
 
 @lru_cache(maxsize=256)
 def fixed_draws(values: int) -> Floats:
-    """Return standard Laplace noise, the same in every call."""
+    """Return Laplace noise of variance 1, the same in every call, shape (draws, values)."""
     return np.random.default_rng(0).laplace(0, sqrt(1 / 2), (max(DRAWS // values, 4), values))
 
 
 @lru_cache(maxsize=256)
 def usual_shares(size: int) -> Floats:
-    """Return the assumed shares of a column's values: a hill, steeper with more values."""
+    """Return the assumed shares of a column's `size` values: a hill, steeper with more values."""
     away = np.abs(np.arange(size) + 0.5 - size / 3)
     ranks = np.argsort(np.argsort(away, kind="stable"))
     shares = (1.0 + ranks) ** -(STEEP[0] + STEEP[1] * log2(size))
@@ -310,14 +323,18 @@ def usual_shares(size: int) -> Floats:
 
 
 def measurable_pairs(one: Measurement, rows: int) -> set[tuple[int, int]]:
-    """List the pairs of a clique whose marginal's noise is at most `TIED`, as a distance."""
+    """Return the pairs of columns of a measurement whose joint shares are hardly moved by noise.
+
+    Hardly: by a total variation distance of at most `TIED`, the weakest relation that is reported.
+    `one` is the measurement of a clique, and `rows` the number of rows.
+    """
     sizes = sorted((j, size) for j, size in zip(one.columns, one.sizes, strict=True) if size > 1)
     noise = sqrt(one.variance * one.cells / (2 * pi)) / rows  # by the root of a pair's cells
     return {(a, b) for (a, m), (b, k) in combinations(sizes, 2) if noise * sqrt(m * k) <= TIED}
 
 
 class Band(NamedTuple):
-    """The median of some distances, as shares, and the range that holds nine of ten."""
+    """The median of some distances (`middle`), and the range that holds nine of ten of them."""
 
     low: float
     middle: float
@@ -329,16 +346,18 @@ class Band(NamedTuple):
         return cls(*map(float, np.quantile(distances, BAND)))
 
     def towards(self, other: Band, part: float) -> Band:
-        """Interpolate between this band and another one."""
+        """Interpolate between this band (`part` = 0) and another one (`part` = 1)."""
         return Band(*(interpolate(own, theirs, part) for own, theirs in zip(self, other, strict=True)))
 
 
 @dataclass(frozen=True)
 class ExpectedUtility:
-    """Expected distances, kept ties and smallest visible group of a run at one epsilon.
+    """Expected distances, kept relations and smallest visible group of a run at one epsilon.
 
-    `pairs` is None if there is one column; `group` is the smallest group that is visible, as a
-    share of all rows, or None; `kept_ties` has the share of trials in which a pair's tie was kept.
+    `columns` and `pairs` are bands of total variation distances of single columns and of pairs of
+    columns; `pairs` is None if there is one column. `group` is the size of the smallest group that
+    is visible, as a share of all rows, or None. `kept_ties` has the share of trials in which the
+    relation of a pair of columns was kept.
     """
 
     epsilon: float
@@ -349,7 +368,7 @@ class ExpectedUtility:
 
     @property
     def lost_ties(self) -> tuple[ColumnPair, ...]:
-        """The pairs whose tie is lost even if one column is a function of the other."""
+        """Pairs of columns whose relation is lost even if one column is a function of the other."""
         return tuple(pair for pair, share in self.kept_ties.items() if share < HALF)
 
 
@@ -361,10 +380,10 @@ class Forecast:
     ----------
     rows : int
         The number of rows of the data set.
-    steps : tuple of Expected
-        What was rehearsed, in ascending order of epsilon.
-    noiseless : Expected
-        What to expect if there were no noise: the part of it that is a guess.
+    steps : tuple of ExpectedUtility
+        What to expect at each simulated epsilon, in ascending order.
+    noiseless : ExpectedUtility
+        What to expect without noise: the part of each step that rests on made-up tables alone.
     """
 
     rows: int
@@ -382,8 +401,8 @@ class Forecast:
 
         Returns
         -------
-        Expected
-            The bands of distances, the smallest group that stands out, and the pairs that are kept.
+        ExpectedUtility
+            The bands of distances, the smallest visible group, and the relations that are kept.
         """
         epsilon = min(max(epsilon, self.steps[0].epsilon), self.steps[-1].epsilon)
         before = [step for step in self.steps if step.epsilon <= epsilon][-1]
@@ -398,7 +417,10 @@ class Forecast:
 
 
 def interpolate(first: float | None, second: float | None, part: float) -> float:
-    """Interpolate between two values on a logarithmic scale; linearly if one of them is 0."""
+    """Interpolate between two values on a logarithmic scale, from `part` = 0 to `part` = 1.
+
+    None and values below `LEAST_DISTANCE` count as `LEAST_DISTANCE`.
+    """
     return float(max(first or 0.0, LEAST_DISTANCE) ** (1 - part) * max(second or 0.0, LEAST_DISTANCE) ** part)
 
 
@@ -412,10 +434,10 @@ def forecast(
     seed: int = 0,
     progress: Progress = no_progress,
 ) -> Forecast:
-    """Forecast a method's runs on data sets of a schema and so many rows.
+    """Forecast a method's runs on data sets with a given schema and number of rows.
 
-    At no privacy loss: it sees no row. The method itself runs, with its own noise, on made-up data
-    sets; see the module.
+    No row is read, so nothing is charged. The method itself runs, with its own noise, on made-up
+    data sets; its releases are compared with them.
 
     Parameters
     ----------
@@ -423,13 +445,13 @@ def forecast(
         With its parameters, for rows; its epsilon, noise and seed are not used, and it is not
         fitted.
     schema : Schema
-        What is public; that a column says whose row it is does not matter here.
+        The public schema; its privacy unit is ignored.
     rows : int
         How many rows the data set has: a public number, or a guess.
     made : int, optional
-        How many rows are to be sampled; by default as many.
+        How many rows are to be sampled; by default as many as `rows`.
     epsilons : sequence of float
-        What is rehearsed, in ascending order. Default: 0.03 to 10.
+        The epsilons to simulate, in ascending order. Default: 0.03 to 10.
     seed : int, default=0
         The same seed gives the same forecast.
     progress : callable, optional
@@ -443,7 +465,7 @@ def forecast(
     Raises
     ------
     ParameterError
-        If a number is none, or the method cannot run on the schema.
+        If a number is out of range, or the method cannot run on the schema.
     """
     if not is_whole(rows, 1) or not is_whole(made or 1, 1):
         raise ParameterError("A forecast needs a number of rows.", "Give a positive whole number.")
@@ -465,7 +487,12 @@ def forecast(
 
 
 class Stage:
-    """Made-up tables of a schema on which a method's runs are simulated."""
+    """Made-up tables of a schema on which a method's runs are simulated.
+
+    `rows` is the number of rows of the real data set, `made` that of a release. Columns of `tables`
+    depend on each other more or less; in `trials` one column of each pair is a function of the
+    other.
+    """
 
     def __init__(self, method: Synthesizer, schema: Schema, rows: int, made: int, seed: int) -> None:
         self.method, self.schema, self.rows, self.made, self.seed = method, schema, rows, made, seed
@@ -481,18 +508,20 @@ class Stage:
         ]
 
     def rng(self, *step: int) -> np.random.Generator:
-        """Return a random generator of its own for each sequence of indices."""
+        """Return the random generator for a sequence of indices: the same for equal sequences only."""
         return np.random.default_rng([self.seed, *step])
 
     def size(self, most: int) -> int:
-        """Return how many rows to simulate, at most `most`."""
+        """Return how many rows to simulate: at most `most`, or all if the method needs all."""
         # Where rows are bought one by one, fewer of them would be another method.
         return self.rows if "rows" in self.method.implied_parameters(self.made) else min(self.rows, most)
 
     def run(self, codes: Codes, epsilon: float, index: int) -> Codes:
-        """Run the method on a table's codes and return the codes of its release.
+        """Run the method on a made-up table's codes, and return the codes of its release.
 
-        `epsilon` is that for a table of all rows.
+        `epsilon` is that for a data set of all rows: for a smaller table it is increased, so that
+        noise changes shares as much. `index` is the number of the table, from which the seed
+        follows.
         """
         share, count = len(codes) / self.rows, max(round(self.made * len(codes) / self.rows), 1)
         bound = replace(
@@ -540,13 +569,18 @@ class Stage:
         )
 
     def kept_shares(self, tried: Mapping[tuple[int, int], bool]) -> dict[ColumnPair, float]:
-        """Return for every pair of columns how often its tie was kept, or that of similar pairs."""
+        """Return for every pair of columns in which share of the trials its relation was kept.
+
+        `tried` has, by the positions of two columns, whether their relation was kept. A pair that
+        was not tried gets the mean of the most similar pairs.
+        """
         if not tried:
             return {}
         schema = self.schema
         target: str | None = getattr(self.method, "target", None) or schema.target
 
         def looks(pair: tuple[int, int]) -> tuple[float, float]:
+            """Return a pair's log number of cells, and a large number if it has the target."""
             cells = math.log(math.prod(schema.sizes[j] for j in pair))
             return cells, UNLIKE * (target in [schema.names[j] for j in pair])
 
@@ -563,13 +597,20 @@ class Stage:
 def shares(
     first: Codes, second: Codes, schema: Schema, families: Sequence[tuple[int, ...]]
 ) -> list[tuple[Floats, Floats]]:
-    """Return the joint shares of each clique of columns in two tables."""
+    """Return the joint shares of each clique of columns in two tables, given as codes.
+
+    `families` has the positions of each clique's columns.
+    """
     tables = zip(*(joint_counts(codes, schema.sizes, families) for codes in (first, second)), strict=True)
     return [(p / len(first), q / len(second)) for p, q in tables]
 
 
 def smallest_group(found: Floats) -> float | None:
-    """Return the least group size from which nine of ten shares are off by half at most."""
+    """Return the least group size from which nine of ten groups are off by half at most.
+
+    `found` has, per group, its share of the rows and the error of that share, shape (2, groups).
+    None if no size is enough.
+    """
     size, off = found[:, found[0] > 0]
     steps = np.ceil(-np.log2(size))
     least = None
@@ -583,7 +624,7 @@ def smallest_group(found: Floats) -> float | None:
 
 
 def matchings(columns: int) -> Iterator[list[tuple[int, int]]]:
-    """Yield pairings of the columns such that each pair occurs once: a round-robin tournament."""
+    """Yield pairings of the columns' positions such that each pair occurs once (round-robin)."""
     quantiles = list(range(columns + columns % 2))
     for _ in quantiles[1:]:
         pairs = zip(quantiles[: len(quantiles) // 2], reversed(quantiles), strict=False)
@@ -594,7 +635,7 @@ def matchings(columns: int) -> Iterator[list[tuple[int, int]]]:
 def functions(schema: Schema, rows: int, pairs: Sequence[tuple[int, int]], rng: np.random.Generator) -> Codes:
     """Return codes of rows in which one column of each pair is a function of the other.
 
-    All values are equally frequent.
+    `pairs` has positions of columns. Other columns are uniform and independent.
     """
     codes = uniform_codes(schema.sizes, rows, rng)
     for pair in pairs:
@@ -605,7 +646,10 @@ def functions(schema: Schema, rows: int, pairs: Sequence[tuple[int, int]], rng: 
 
 
 def made_up(schema: Schema, rows: int, strength: float, rng: np.random.Generator) -> Codes:
-    """Return codes of random rows whose columns have varied shapes and depend on common factors."""
+    """Return codes of random rows whose columns have varied shapes and depend on common factors.
+
+    `strength`, in [0, 1), is the largest correlation of a column with its factor.
+    """
     factors = rng.standard_normal((rng.integers(1, max(len(schema) // 3, 1) + 1), rows))
     codes = np.empty((rows, len(schema)), dtype=code_dtype(max(schema.sizes)), order="F")
     for j, column in enumerate(schema):

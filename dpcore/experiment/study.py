@@ -68,7 +68,12 @@ class Run:
 
 @dataclass
 class Study:
-    """Runs on one data set, and how each is fitted, sampled and scored; sent once to each worker."""
+    """Runs on one data set, and how each is fitted, sampled and scored; sent once to each worker.
+
+    `rows` is the number of rows to sample from each release; by default each method decides, and 0
+    samples none. `measures` has the (measure, model) pairs to score, by the runs' label "method".
+    `label` is what an SVM predicts.
+    """
 
     data: Dataset
     runs: Sequence[Run] = ()
@@ -83,7 +88,7 @@ class Study:
         return Evaluator(self.data, self.label)
 
     def release(self, run: Run, ledger: Ledger | None, progress: Progress) -> pd.DataFrame:
-        """Fit the run's method and sample its rows; a classifier has none."""
+        """Fit the run's method and sample synthetic rows; return an empty frame for a classifier."""
         fitted = run.method.fit(self.data.train, schema=self.data.schema, ledger=ledger, progress=progress)
         return pd.DataFrame() if self.rows == 0 or isinstance(fitted, PrivateClassifier) else fitted.sample(self.rows)
 
@@ -97,11 +102,14 @@ class Study:
         return table_of(pairs, self.evaluator.score_rows(fitted, synthetic, pairs))
 
     def failure_frame(self, run: Run, reason: DPCoreError) -> pd.DataFrame:
-        """Return rows without values for a run that failed, or raise `reason` to end the loop."""
+        """Return rows without values for a run that failed, one row per measure.
+
+        A subclass may raise `reason`, which ends the loop over all runs.
+        """
         return table_of(self.pairs(run), np.nan)
 
     def pairs(self, run: Run) -> Sequence[MetricModel]:
-        """Return the (measure, model) pairs that a run is scored by."""
+        """Return the (measure, model) pairs that a run is scored by, such as ("accuracy", "C4.5")."""
         return self.measures.get(run.labels.get("method", ""), ())
 
     def stream(
@@ -154,7 +162,10 @@ class Study:
 
 
 def table_of(pairs: Sequence[MetricModel], values: Sequence[float] | float) -> pd.DataFrame:
-    """Return scores as rows `metric`, `model`, `value`; one empty row if nothing was scored."""
+    """Return scores as rows `metric`, `model`, `value`; one empty row if nothing was scored.
+
+    `pairs` has the measure and the model of each score; `values` has the scores, or one for all.
+    """
     found = pd.DataFrame(pairs, columns=["metric", "model"]).assign(value=values)
     return found if pairs else pd.DataFrame(index=[0])
 
@@ -179,16 +190,16 @@ def hire(wanted: int) -> Iterator[int]:
 
 
 def failed_runs(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Return the first row of each run that failed."""
+    """Return, from the rows of runs, the first row of each run that failed."""
     firsts = pd.concat([frame.head(1) for frame in frames])
     return firsts[firsts["error"] != ""]
 
 
 def begin(study: Study) -> None:
-    """Prepare a worker: keep the study, and end the worker when its parent process ends.
+    """Prepare a worker process: keep the study, and exit when the parent process ends.
 
-    A worker whose parent was killed would finish its run, and wait for its next order for ever,
-    with the real rows in its memory.
+    A worker whose parent was killed would otherwise finish its run and wait for more for ever, with
+    the real rows in its memory.
     """
     _sent.append(study)
     parent = multiprocessing.parent_process()
@@ -196,6 +207,7 @@ def begin(study: Study) -> None:
         return
 
     def watch() -> None:
+        """End this process as soon as its parent has ended."""
         try:
             parent.join()
         except ValueError:  # a child of the parent's own that was not told what to wait for: loky's, but on Windows
@@ -207,14 +219,21 @@ def begin(study: Study) -> None:
 
 
 def work(index: int, run: Run, new_ledger: NewLedger | None) -> tuple[int, pd.DataFrame]:
-    """Make one run in a worker process."""
+    """Make one run in a worker process, by the study that `begin` kept there.
+
+    Returns the run's index and its rows; `new_ledger` makes the ledger that the run charges.
+    """
     return one_run(_sent[0], index, run, new_ledger)
 
 
 def one_run(
     study: Study, index: int, run: Run, new_ledger: NewLedger | None, progress: Progress = no_progress
 ) -> tuple[int, pd.DataFrame]:
-    """Fit, sample and score a run once; return its index and its rows."""
+    """Fit, sample and score a run once; return its index and its rows.
+
+    `new_ledger` makes the ledger that the run charges, None a ledger of the method's own. A failed
+    run has its reason in `error`.
+    """
     run = replace(run, method=clone(run.method))  # what it learns is not kept beyond this run
     start = np.array([time.perf_counter(), time.process_time()])
     try:

@@ -88,7 +88,7 @@ class Config:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """The arguments of `sweep`."""
+        """All arguments of `sweep` but the data set, by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @property
@@ -120,7 +120,7 @@ class Config:
         Returns
         -------
         dict of str to list of tuple
-            By method, the measures and their models.
+            By method's name, (measure, model) pairs.
 
         Raises
         ------
@@ -147,7 +147,7 @@ class Config:
         Raises
         ------
         ParameterError
-            As of `pairs`.
+            If a method or the data set cannot give a measure.
         """
         return Study(data, self.runs, self.rows, self.pairs(data), self.label)
 
@@ -201,7 +201,7 @@ class Config:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """Read a document of `to_json`. What it says of data is not compared.
+        """Read a sweep's settings from JSON text. The data set that it names is not compared.
 
         Parameters
         ----------
@@ -216,7 +216,7 @@ class Config:
         Raises
         ------
         ParameterError
-            If it is none, contradicts itself, or has a method with a delta.
+            If the text has no settings of a sweep, or a method has a delta.
         """
         cause, remedy = "These settings of a comparison cannot be read", "Choose a file that a comparison saved."
         found = json_value(text, ParameterError, cause, remedy, most=MOST_TEXT)
@@ -230,7 +230,7 @@ class Config:
             sound = sound and all(is_number(number) and 0 < number <= MOST_EPSILON for number in epsilons)
             counts = given["repeats"], given["rows"] or 1
             if not (sound and all(is_whole(number, 1, MOST_REPEATS) for number in counts)):
-                raise ParameterError("The settings of this comparison contradict themselves.", remedy)
+                raise ParameterError("The settings of this comparison have a value that is missing or out of range.", remedy)
             given["methods"] = {name: method_of(raw) for name, raw in methods.items()}
             # its sums, caps and charts are of pure epsilons
             if any(method.delta for method in given["methods"].values()):
@@ -254,7 +254,7 @@ def refuse_faults(cause: str, remedy: str) -> Iterator[None]:
 
 
 def label_of(raw: Any) -> Label:
-    """Read a label from a settings document."""
+    """Read the label that an SVM predicts, a column and a condition, from a settings document."""
     equals, below = raw["equals"], raw["below"]
     if type(equals) not in (str, type(None)) or type(below) not in (int, float, str, type(None)):
         raise TypeError
@@ -262,7 +262,7 @@ def label_of(raw: Any) -> Label:
 
 
 def some_of(given: Any, known: Sequence[str]) -> list[str]:
-    """Read a list of names from a settings document; ParameterError if one is not known."""
+    """Read a list of names from a settings document; ParameterError if one is not in `known`."""
     if not isinstance(given, list) or not given or not all(isinstance(name, str) and name in known for name in given):
         raise ParameterError("A measure or model in these settings is not known.", f"Known: {', '.join(known)}.")
     return list(dict.fromkeys(given))
@@ -318,7 +318,7 @@ def method_of(raw: Any) -> Method:
 
 
 def tuples(value: Any) -> Any:
-    """Convert JSON's lists to tuples, nested ones as well."""
+    """Convert lists, as JSON has them, to tuples; nested lists as well."""
     return tuple(map(tuples, value)) if isinstance(value, list) else value
 
 
@@ -329,10 +329,11 @@ def digest(document: Any) -> str:
 
 
 def yardstick_of(config: Config, data: Dataset, location: Location) -> str:
-    """Hash everything that a run's values depend on but its method, epsilon and repeat.
+    """Return a hash of all that a run's values depend on but its method, epsilon and repeat.
 
-    The training and test rows, in this order, are keyed with the folder's secret. In memory the
-    data's token stands for them, because no one else reads it.
+    The hash names the file of saved runs at `location`. In a folder, the training and test rows, in
+    this order, are hashed with a key that is the folder's secret. In memory the data set's token
+    stands for its rows, because no one else reads it.
     """
     document, rows = config.to_dict(data), data.token
     if isinstance(location, Path) and data.in_memory:
@@ -372,7 +373,7 @@ class Store:
     def read(self) -> dict[str, dict[str, Any]]:
         """Return the finished runs by key: a dict of numbers and values for each.
 
-        A line that is torn, or holds something else, is skipped.
+        Lines that are incomplete, or hold something else, are skipped.
         """
         found = {}
         for line in self._content().splitlines():
@@ -386,6 +387,7 @@ class Store:
         return found
 
     def _content(self) -> bytes:
+        """Return the bytes of the saved runs; empty if there are none."""
         if isinstance(self.location, dict):
             return self.location.get(self.name, b"")
         path = self.location / self.name
@@ -445,9 +447,10 @@ def refuse_unusable(path: Location) -> Iterator[None]:
 
 
 def sound(record: Mapping[str, Any]) -> bool:
-    """Return whether a saved run has all its numbers, and only numbers in range."""
+    """Return whether a saved run's record has all its numbers, and only numbers in range."""
 
     def number(value: Any, instead: Any) -> bool:
+        """Return whether a value is `instead`, or a number from 0 to below `MOST`."""
         return value == instead or (is_number(value) and 0 <= value < MOST)
 
     values = record.get("values")
@@ -458,7 +461,10 @@ def sound(record: Mapping[str, Any]) -> bool:
 
 
 def restore(record: Mapping[str, Any], shared: Mapping[str, Any], pairs: Sequence[MetricModel]) -> pd.DataFrame | None:
-    """Return the rows of a saved run; None if its measures are not the `pairs` to score."""
+    """Return the rows of a saved run; None if its measures are not the `pairs` to score.
+
+    `record` is the saved run, and `shared` has the columns that all its rows share.
+    """
     if [tuple(one[:2]) for one in record["values"]] != list(pairs):
         return None
     numbers = {name: math.inf if record[name] == INFINITY else float(record[name]) for name in NUMBERS}
@@ -469,7 +475,7 @@ def restore(record: Mapping[str, Any], shared: Mapping[str, Any], pairs: Sequenc
 def keys_of(runs: Sequence[Run]) -> list[str]:
     """Return a key for each run from its method, epsilon and repeat, without its labels.
 
-    Equal unseeded methods are told apart by a number.
+    Runs of equal methods without a seed would have equal keys, so a number is added.
     """
     seen: Counter[str] = Counter()
     keys = []
@@ -481,7 +487,7 @@ def keys_of(runs: Sequence[Run]) -> list[str]:
 
 
 def find_finished_runs(config: Config, data: Dataset, store: Location) -> dict[int, pd.DataFrame]:
-    """Return the rows of a sweep's runs that are saved already, by their index in the sweep."""
+    """Return the rows of those runs of a sweep that `store` has, by their index in the sweep."""
     study, records = config.study(data), Store(store, config, data).read()
     found = {
         index: restore(records[key], run.shared_labels, study.pairs(run))
@@ -502,7 +508,9 @@ def stream(
     progress: Progress = no_progress,
     **how: Any,
 ) -> Generator[tuple[float, pd.DataFrame]]:
-    """Make a sweep's runs, and yield their rows as they finish. Closing it stops the workers.
+    """Make a sweep's runs, and yield each run's rows as it finishes.
+
+    Closing the generator stops the workers.
 
     Parameters
     ----------
@@ -569,7 +577,7 @@ def sweep(
     methods : mapping of str to Synthesizer or PrivateClassifier
         Unfitted methods under names for the chart; their epsilon is replaced.
     data : Dataset
-        With a target, if accuracy is measured.
+        The data set, with a target if accuracy is measured.
     epsilons : sequence of float
         The epsilons, positive.
     repeats : int, default=5
@@ -583,7 +591,7 @@ def sweep(
     models : sequence of str
         Names from `evaluate.MODELS`. Default: "logistic regression".
     label : Label, optional
-        What the SVM is to tell.
+        The yes/no label that the SVM predicts.
     rows : int, optional
         Rows to sample per run; by default what each method gives.
     skip : bool, default=False
@@ -638,14 +646,14 @@ def sweep(
 
 
 def join_runs(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Concatenate runs' rows in a fixed order, whatever the order in which they finished."""
+    """Concatenate the rows of runs in a fixed order, whatever the order in which runs finished."""
     return pd.concat(frames, ignore_index=True)[COLUMNS].sort_values(ORDER, ignore_index=True)
 
 
 def entry_of(frame: pd.DataFrame) -> Entry:
-    """Return one run's rows as an entry for a list of charges.
+    """Return one run of a sweep as a ledger entry, for a list of charges.
 
-    The run's own ledger has stayed in its process.
+    The ledger that the run charged has stayed in its worker process.
 
     Parameters
     ----------

@@ -61,12 +61,12 @@ def make_parser(name: str) -> argparse.ArgumentParser:
 
 
 def reading_options(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the given options for reading a text file, as arguments of `datasets.read`."""
+    """Return the given options for text files (delimiter, encoding, decimal) for `datasets.read`."""
     return {name: value for name in READING if (value := getattr(options, name)) is not None}
 
 
 def main(name: str, arguments: Sequence[str]) -> int:
-    """Carry out a command and return its exit code, with the reason on stderr if it fails."""
+    """Carry out the command `name` and return its exit code; print why if it fails."""
     parser = make_parser(name)
     options = parser.parse_intermixed_args(arguments)
     try:
@@ -122,10 +122,10 @@ def load_rows(options: argparse.Namespace, named: str, saved: Schema | None) -> 
 
 
 def require_budget(store: LedgerStore, data: Dataset, methods: Iterable[Method]) -> None:
-    """Raise `BudgetError` if a cap would stop some of these runs, before any is charged.
+    """Raise `BudgetError` if a cap would stop one of these methods' runs, before any is charged.
 
-    Only runs whose proven loss equals their epsilon are checked. The ledger checks all others at
-    every charge.
+    `store` is the user's ledger file. Only runs whose proven loss equals their epsilon are checked;
+    all others are checked at every charge.
     """
     needs: dict[tuple[str, float], Any] = {}
     for method in methods:
@@ -137,7 +137,7 @@ def require_budget(store: LedgerStore, data: Dataset, methods: Iterable[Method])
 
 
 def require_writable(path: Path, *, force: bool) -> None:
-    """Raise `DataError` if a file cannot be written, before anything is spent."""
+    """Raise `DataError` if a file cannot be written, or exists and `force` is false."""
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise DataError(f"{path} is a folder, or its folder does not exist.", "Name a file in an existing folder.")
     if path.exists() and not force:
@@ -147,7 +147,7 @@ def require_writable(path: Path, *, force: bool) -> None:
 
 
 def write(path: Path, content: bytes, *, force: bool) -> None:
-    """Write a file in one step, so that no one sees a part of it.
+    """Write a file in one step, so that no other program reads an incomplete file.
 
     Raises
     ------
@@ -160,12 +160,15 @@ def write(path: Path, content: bytes, *, force: bool) -> None:
         file.flush()
         os.fsync(file.fileno())
     if path.exists() and not force:  # written during the run, which is charged by now
-        raise DataError(f"Another program wrote {path} meanwhile.", f"The result is in {part}.")
+        raise DataError(f"Another program wrote {path} during this command.", f"The result is in {part}.")
     part.replace(path)
 
 
 def print_summary(options: argparse.Namespace, done: Mapping[str, Any], lines: str) -> None:
-    """Print what was done: as one JSON object with `--json`, else as text."""
+    """Print what a command did: as one JSON object with `--json`, else as text.
+
+    `done` has the facts by name for JSON, and `lines` is the text.
+    """
     if options.json:
         plain = {key: finite_or_text(value) for key, value in done.items()}
         lines = json.dumps(plain, ensure_ascii=False, allow_nan=False)
@@ -173,7 +176,7 @@ def print_summary(options: argparse.Namespace, done: Mapping[str, Any], lines: s
 
 
 class ProgressLine:
-    """Progress on stderr: one line that changes on a terminal, or one line per tenth in a log."""
+    """Progress on stderr: one line that changes on a terminal, or a line per tenth in a log file."""
 
     def __init__(self) -> None:
         self.tenth = -1

@@ -25,7 +25,7 @@ CAUSE, REMEDY = "The file has no settings of a comparison", "Choose a file that 
 
 
 def make(options: argparse.Namespace) -> int:
-    """Run the comparison, write its table, and return the exit code."""
+    """Run the comparison of saved settings, write the table of its runs, and return the exit code."""
     require_writable(options.out, force=options.force)
     raw = source_bytes(options.config, MAX_BYTES)
     config = Config.from_json(raw)

@@ -18,7 +18,7 @@ from dpcore.extras import need
 
 
 def make(options: argparse.Namespace) -> int:
-    """Run the figure, write its files, and return the exit code."""
+    """Make the runs of a paper's figure, write charts and numbers, and return the exit code."""
     need("vl_convert", "Drawing charts as files")  # before anything is spent
     find_figure(options.name)
     data = datasets.load(options.data)
@@ -60,13 +60,13 @@ def make(options: argparse.Namespace) -> int:
 
 
 def figure_files(figure: MadeFigure) -> dict[str, bytes]:
-    """Return the figure's charts and numbers, as {ending of the file's name: content}."""
+    """Return the figure's charts (SVG) and numbers (CSV) by the ends of their file names."""
     files = {f"-{count}.svg": report.svg(chart, count).encode() for count, chart in enumerate(figure.charts(), 1)}
     return {**files, "-do-not-publish.csv": spreadsheet_csv(figure.frame).encode()}
 
 
 def html_page(figure: MadeFigure, title: str) -> str:
-    """Return the figure as one HTML page, which needs no network."""
+    """Return the figure as one HTML page with charts, verdicts and numbers; it needs no network."""
     charts = [report.figure(chart, None, count) for count, chart in enumerate(figure.charts(), 1)]
     shown = {"charts": charts, "verdicts": figure.verdicts, "numbers": report.table(figure.frame)}
     return render("figure.html", title=title, mark=REAL_DATA, **shown)

@@ -44,7 +44,7 @@ MOST_ROWS = 100_000_000
 
 
 def make(options: argparse.Namespace) -> int:
-    """Make the release, write its zip, and return the exit code."""
+    """Fit the method, write the release as a zip, and return the exit code."""
     if options.method is None and options.set:
         raise argparse.ArgumentTypeError("parameters need --method; saved settings have their own")
     if options.method is not None:
@@ -106,7 +106,7 @@ def make(options: argparse.Namespace) -> int:
 
 
 def new_settings(options: argparse.Namespace) -> dict[str, Any]:
-    """Return settings like those in a release's zip, from the options.
+    """Return settings like those in a release's zip, from the options --method and --set.
 
     Raises
     ------
@@ -132,7 +132,10 @@ def new_settings(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def parse_value(text: str, parameter: Parameter | None) -> Any:
-    """Return the value of a text: a word, a number, or a tuple. The method checks it later."""
+    """Return the value that a text on the command line stands for: a word, a number, or a tuple.
+
+    `parameter` is the declaration of the method's parameter, if known. The value is checked later.
+    """
     if getattr(parameter, "kind", "") == "str" or text in getattr(parameter, "options", ()):
         return text
     try:
@@ -143,7 +146,7 @@ def parse_value(text: str, parameter: Parameter | None) -> Any:
 
 
 def saved_method(config: Any) -> Method:
-    """Return the unfitted method of a release's settings.
+    """Return the unfitted method that the settings of a release (`config`) describe.
 
     Raises
     ------

@@ -21,7 +21,7 @@ from dpcore.text import canonical
 
 
 def make(options: argparse.Namespace) -> int:
-    """Propose the schema, print or write it, and return the exit code."""
+    """Propose a schema for a table, print or write it as JSON, and return the exit code."""
     if options.unit is not None and options.max_contributions is None:
         raise argparse.ArgumentTypeError("--unit needs --max-contributions, a public number")
     if options.out is not None:
@@ -42,7 +42,10 @@ def make(options: argparse.Namespace) -> int:
 
 
 def propose_schema(frame: pd.DataFrame, target: str | None, unit: PrivacyUnit | None) -> Schema:
-    """Return a schema inferred from rows, without values that few rows or persons have."""
+    """Return a schema inferred from rows, without values that few rows or persons have.
+
+    `target` is the column to predict, and `unit` the privacy unit to declare, if any.
+    """
     if unit is None or unit.id_column is None:
         return replace(Schema.infer(frame, target=target), unit=unit)
     unit.persons(frame)  # checks that the column exists and has no missing ids

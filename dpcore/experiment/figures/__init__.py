@@ -32,12 +32,12 @@ def all_figures() -> dict[str, Figure]:
 
 
 def of_paper(paper: str) -> list[Figure]:
-    """Return all figures of a paper."""
+    """Return all figures of a paper, given by its number, such as "001"."""
     return [one for one in all_figures().values() if one.paper == paper]
 
 
 def find_figure(name: str) -> Figure:
-    """Return the figure of that name; ParameterError with all names if there is none."""
+    """Return the figure of that name, such as "001 Fig. 5"; ParameterError if there is none."""
     if name not in (all_of_them := all_figures()):
         raise ParameterError(f"There is no figure {name!r}.", f"Choose one of {', '.join(map(repr, all_of_them))}.")
     return all_of_them[name]
@@ -83,25 +83,25 @@ def figure(
     n_jobs: int = -1,
     progress: Progress = no_progress,
 ) -> MadeFigure:
-    """Make one of the papers' figures again, as the dashboard does.
+    """Make the runs of one of the papers' figures again, as the dashboard does.
 
-    Every run is a release of these rows.
+    Every run is a release of rows of `data`, and charges a ledger of its own.
 
     Parameters
     ----------
     name : str
         The paper's number and its name for the figure, such as "001 Fig. 5".
     data : Dataset
-        With what the figure needs, for most a class column with categories.
+        The data set; most figures need a class column with categories.
     repeats : int, default=5
-        How often everything runs.
+        How often each setting runs.
     rows : {'train', 'all'}, default='train'
-        Of which rows releases are made: 'all' takes test rows as well, as tables and some figures of
+        The rows that methods learn from: 'all' adds the test rows, as tables and some figures of
         paper 001 do; figures that score classifiers on test rows then cannot be made.
     durable : bool, default=False
-        Whether the charges of all runs are written to the user's file before anything is drawn, as
-        `persistent_ledger` does. What finished runs cost is in the frame in any case; what a run
-        that failed had spent until then is not.
+        Whether all charges are written to the user's ledger file before noise is drawn, as
+        `persistent_ledger` does. What finished runs cost is in the frame in any case; what a failed
+        run had spent is not.
     n_jobs : int, default=-1
         Processes, as in joblib.
     progress : callable, optional
@@ -109,7 +109,7 @@ def figure(
 
     Returns
     -------
-    Made
+    MadeFigure
         The runs as a frame, what the paper says of the figure and whether it holds, and the charts.
 
     Raises
@@ -131,7 +131,12 @@ def stream(
     n_jobs: int = -1,
     progress: Progress = no_progress,
 ) -> Iterator[pd.DataFrame]:
-    """Make the runs of `figure`, and yield their rows as they finish."""
+    """Make the runs of one of the papers' figures, and yield each run's rows as it finishes.
+
+    `name` is the figure's, such as "001 Fig. 5"; everything runs `repeats` times. `rows` is "train"
+    or "all" (test rows as well). With `durable`, all charges are written to the user's ledger file.
+    `progress` is called after each run. ParameterError if the figure cannot be made of `data`.
+    """
     from dpcore.experiment.figures.studies import whole
 
     data = whole(data) if rows == "all" else data
@@ -148,6 +153,10 @@ def stream(
 
 
 def ledgers_in_file(store: LedgerStore, data: Dataset, purpose: str) -> Callable[[Run], NewLedger]:
-    """Return what opens the ledgers of runs in the user's ledger file, one line per series."""
+    """Return a function that opens the ledger of a run in the user's ledger file.
+
+    All runs of one series with one relation share a line of the file, which is named by `purpose`
+    and the series.
+    """
     open_once = cache(partial(store.open_run, data))
     return lambda run: open_once(str(run.method.relation), f"{purpose}: {run.labels['method']}").ledger

@@ -60,10 +60,11 @@ Verdicts = Mapping[tuple[str, str], Verdict]
 
 @dataclass(frozen=True)
 class Claim:
-    """One sentence of a paper about a figure, and the rule that judges it, explained in `note`.
+    """One sentence of a paper about a figure, and the rule by which runs judge it.
 
-    Failed runs are left out. Each part of the figure, one for each value of the `columns`, is
-    judged separately.
+    `says` is the sentence, `rule` the name of a function in `RULES`, `arguments` its arguments, and
+    `note` explains the rule to readers. Failed runs are left out. Each part of the figure, one for
+    each value of the `columns`, is judged separately.
     """
 
     says: str
@@ -94,7 +95,11 @@ class Claim:
 
 
 def judge(findings: Iterable[Finding]) -> Verdicts:
-    """Combine findings by part and point: all must hold, and one that fails decides."""
+    """Combine findings into one answer for each part of a figure and each point.
+
+    A statement holds if all its findings hold, and does not if one clearly fails. Answers that are
+    not significant at `LEVEL`, corrected for their number (Holm), stay open.
+    """
     together: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings:
         together.setdefault((finding.part, finding.point), []).append(finding)
@@ -112,7 +117,10 @@ def judge(findings: Iterable[Finding]) -> Verdicts:
 
 
 def in_words(found: Verdicts) -> str:
-    """Return the answer in words, or which parts and points have which answer."""
+    """Return verdicts as text: the one answer, or which parts and points have which answer.
+
+    `found` has the answers by part of the figure and point.
+    """
     answers = [answer for answer in Verdict if answer in found.values()]
     if len(answers) == 1:
         return say(answers[0])
@@ -129,7 +137,10 @@ def in_words(found: Verdicts) -> str:
 
 
 def list_where(part: str, found: Verdicts, answer: Verdict) -> str:
-    """Name the points of a part that have this answer; empty if there are none."""
+    """Return the points of a part of a figure that have the given answer, as text.
+
+    The text is empty if there are none. `found` has the answers by part and point.
+    """
     answers = {point: one for (own, point), one in found.items() if own == part}
     good = [point for point, one in answers.items() if one is answer]
     where = say("at {places}", places=", ".join(good)) if 0 < len(good) < len(answers) else ""
@@ -137,16 +148,20 @@ def list_where(part: str, found: Verdicts, answer: Verdict) -> str:
 
 
 def parts(frame: pd.DataFrame, *columns: str) -> list[tuple[str, pd.DataFrame]]:
-    """Split a figure's rows by columns with several values; return each part with its name."""
+    """Split a figure's rows by those of the named columns that have several values.
+
+    Returns each part with its name: the values of these columns, joined by commas.
+    """
     names = [name for name in columns if frame[name].nunique() > 1]
     found = frame.groupby(names, sort=False) if names else [((), frame)]
     return [(", ".join(map(str, key)), part) for key, part in found]
 
 
 def curves(frame: pd.DataFrame, x: str, *, mode: str = PUBLISHED, value: str = "value", **only: str) -> Curves:
-    """Return by series the `mean`, `var` and `count` of the runs at each point.
+    """Return, by series, the `mean`, `var` and `count` of the runs at each point of the axis.
 
-    The runs are those of one mode, or of all; `only` selects rows.
+    `x` is the column of the points, `value` that of the numbers. The runs are those of one `mode`
+    (as published or corrected), or of all if it is ""; `only` selects rows by column and value.
     """
     for name, chosen in (only | ({"mode": mode} if mode else {})).items():
         frame = frame[frame[name] == chosen]
@@ -156,9 +171,10 @@ def curves(frame: pd.DataFrame, x: str, *, mode: str = PUBLISHED, value: str = "
 
 
 def curves_of(frame: pd.DataFrame, x: str, each: str = "", **how: Any) -> Iterator[tuple[str, Curves]]:
-    """Yield the curves for each value of a second column with that value's name, or all at once.
+    """Yield curves for each value of the column `each`, with that value's name, or all at once.
 
-    Depths are then a column and no part of the series' names.
+    `x` is the column of the points; `how` is passed to `curves`. If a column is "depth", depths are
+    taken out of the series' names.
     """
     if "depth" in (x, each):
         series = frame["series"].str.partition(": depth ")
@@ -168,7 +184,7 @@ def curves_of(frame: pd.DataFrame, x: str, each: str = "", **how: Any) -> Iterat
 
 
 def format_point(name: str, point: Any) -> str:
-    """Return a point of an axis as text for people."""
+    """Return a point of an axis as text for readers; `name` is the column of the axis."""
     return POINTS.get(name, "{:g}").format(point)
 
 
@@ -177,8 +193,9 @@ def finding(
 ) -> Finding:
     """Judge whether an estimate lies in [low, high], from its standard error.
 
-    `freedom` has the error's degrees of freedom. An error that is NaN, from too few runs, gives no
-    answer.
+    `part` and `point` are names for the answer: the part of the figure and the point of the axis.
+    `value` is the estimate, `error` its standard error with `freedom` degrees of freedom. An error
+    that is NaN, from too few runs, gives no answer.
     """
     far = min(abs(value - low), abs(value - high))
     p = 2 * student.sf(far / error, freedom) if error > 0 else float(np.isnan(error))
@@ -188,7 +205,8 @@ def finding(
 def weighted_sum(*terms: tuple[Any, pd.DataFrame]) -> tuple[float, float, float]:
     """Return a weighted sum of runs' means, its standard error and degrees of freedom.
 
-    Runs that are all equal prove something if there are `REPEATS` of each: fewer agree by chance.
+    Each term has the weights of a curve's points, or one weight for all, and the curve. Runs that
+    are all equal prove something if there are `REPEATS` of each: fewer may agree by chance.
     """
     points = pd.concat([curve for _, curve in terms])
     weights = np.concatenate([np.broadcast_to(weight, len(curve)) for weight, curve in terms])
@@ -201,7 +219,10 @@ def weighted_sum(*terms: tuple[Any, pd.DataFrame]) -> tuple[float, float, float]
 
 
 def line_weights(curve: pd.DataFrame) -> Any:
-    """Return weights by which a curve's values sum to the rise of its least-squares line."""
+    """Return weights by which a curve's means sum to the rise of its least-squares line.
+
+    The rise is from the first point to the last; points count as evenly spaced.
+    """
     order = np.arange(len(curve)) - (len(curve) - 1) / 2
     return order * (len(curve) - 1) / (order**2).sum()
 
@@ -217,11 +238,15 @@ def rises(
     least: float = 0.0,
     **how: Any,
 ) -> Findings:
-    """Judge whether curves rise, or fall, by the least-squares lines through their points.
+    """Judge whether curves rise, by their least-squares lines; with `sign` = -1, whether they fall.
 
-    `own` names one curve. A curve may fluctuate; one that rises by less than `least`, surely, does
-    not rise. With `REPEATS` repeats of 6 points a rise by 2.2 times the deviation of a run is
-    recognized in 95 of 100 tries: the line's standard error is .53 deviations.
+    `part` has the runs of one part of a figure, `name` is its name, and `x` the column of the
+    points. `own` is the only series to judge, by default all are. Curves are judged at each value
+    of the column `each`, if given. A curve may fluctuate. One whose rise is surely below `least`
+    does not rise.
+
+    With `REPEATS` repeats of 6 points a rise by 2.2 standard deviations of a run is recognized in
+    95 of 100 tries: the line's standard error is .53 of them.
     """
     for where, found in curves_of(part, x, each, **how):
         for series, curve in found.items():
@@ -233,12 +258,15 @@ def rises(
 
 
 def steadies(name: str, part: pd.DataFrame, *, x: str, own: str) -> Findings:
-    """Judge whether a series' variance falls, by a line through the logarithms of its variances.
+    """Judge whether the variance of the series `own` falls, by a line through its logarithms.
 
-    Of normal runs, the logarithm of a variance is off by psi((n - 1) / 2) - log((n - 1) / 2) in the
-    mean, and has the variance psi'((n - 1) / 2): .64 for 5 repeats. A fall of 7.5 times half-way
-    along 16 points is told in 98 of 100 tries with 5 repeats, in 75 with 3. Points whose runs are
-    all the same have no logarithm, and are left out.
+    `part` has the runs of one part of a figure, `name` is its name, and `x` the column of the
+    points. Points whose runs are all equal are left out, because the variance 0 has no logarithm.
+
+    For n normally distributed runs, the logarithm of the sample variance is off by psi((n - 1) / 2)
+    - log((n - 1) / 2) in the mean, and has the variance psi'((n - 1) / 2): .64 for 5 repeats. A
+    fall to 1 / 7.5 half-way along 16 points is recognized in 98 of 100 tries with 5 repeats, in 75
+    with 3.
     """
     for series, curve in curves(part, x).items():
         curve = curve[curve["var"] > 0]
@@ -252,8 +280,9 @@ def steadies(name: str, part: pd.DataFrame, *, x: str, own: str) -> Findings:
 def hardly_rises(name: str, part: pd.DataFrame, *, x: str, factor: float) -> Findings:
     """Judge whether each curve's last point is below `factor` times its first.
 
-    With `REPEATS` repeats whose deviation is a tenth of their mean, a curve that rises by .7 times
-    the factor, or by 1.35 times it, is told in 95 of 100 tries.
+    `part` has the runs of one part of a figure, `name` is its name, and `x` the column of the
+    points. With `REPEATS` repeats whose standard deviation is a tenth of their mean, a curve that
+    rises by .7 times the factor, or by 1.35 times it, is recognized in 95 of 100 tries.
     """
     for series, curve in curves(part, x, mode="").items():
         if len(curve) > 1:
@@ -262,9 +291,12 @@ def hardly_rises(name: str, part: pd.DataFrame, *, x: str, factor: float) -> Fin
 
 
 def grows_less(name: str, part: pd.DataFrame, *, own: Sequence[str], other: str = "", factor: float = 1.0) -> Findings:
-    """Judge whether errors grow less from small to large queries than a factor, or than another's.
+    """Judge whether errors of range queries grow less than `factor`, or than another series'.
 
-    The logarithm of the growth is one number of each repeat, and told as a single one is.
+    `own` has the names of the series to judge. The growth is the error of the largest queries,
+    divided by that of the smallest. With `other`, the name of a series, it must be below `factor`
+    times the growth of that series. Each repeat gives one growth, whose logarithm is judged. `part`
+    has the runs of one part of a figure, and `name` is its name.
     """
     growth = []
     for repeat, runs in part.groupby("repeat"):
@@ -288,11 +320,16 @@ def grows_by(
     high: float = inf,
     **how: Any,
 ) -> Findings:
-    """Judge whether curves, or their ratio to another's, grow by `low` to `high` per step.
+    """Judge whether curves grow by a factor from `low` to `high` per step along the axis.
 
-    It is the factor of the straight line through the logarithms of the runs, in order. With
-    `REPEATS` repeats of 4 places whose logarithms deviate by .1, a factor that is 10% from an end
-    is told in 95 of 100 tries; so is one that is 13% from it, if it is that of a ratio.
+    The factor is that of the straight line through the logarithms of the runs, in the order of the
+    points. With `other`, the name of a series, the ratio of the curves to that series is judged.
+    `part` has the runs of one part of a figure, `name` is its name, `x` the column of the points,
+    and `own` the only series to judge, by default all.
+
+    With `REPEATS` repeats of 4 points whose logarithms have the standard deviation .1, a factor
+    that is 10% from an end is recognized in 95 of 100 tries; so is one that is 13% from it, if it
+    is the factor of a ratio.
     """
     values = part[how.get("value", "value")]
     found = curves(part.assign(**{str(values.name): np.log(values.where(values > 0))}), x, **how)
@@ -318,12 +355,16 @@ def lies_below(
     where: Mapping[str, Sequence[float]] | None = None,
     **how: Any,
 ) -> Findings:
-    """Judge whether a series lies below, or above, each of some others in the mean of all points.
+    """Judge whether the series `own` lies below other series, in the mean of all points.
 
-    `level`: it is a line with one point, and lies so at every point of theirs. `where`: at every
-    point above one up to another, by data set, and at no other. With `REPEATS` repeats of 6 points
-    a difference by 1.2 times the deviation of a run is told in 95 of 100 tries in the mean, and one
-    by 3 times at each of these points.
+    `part` has the runs of one part of a figure, `name` is its name, and `x` the column of the
+    points. `others` are compared, by default all. With `above`, the series must lie above them.
+    With `level`, the series is a line with one point, and must lie below at every point of the
+    others. `where` has an interval per data set: the series must lie below at each point above its
+    lower and up to its upper end, and above at all other points.
+
+    With `REPEATS` repeats of 6 points a difference by 1.2 standard deviations of a run is
+    recognized in 95 of 100 tries in the mean, and one by 3 at each single point.
     """
     found, data = curves(part, x, **how), str(part["data"].iloc[0])
     if own not in found or (where is not None and data not in where):
@@ -340,12 +381,15 @@ def lies_below(
 
 
 def nears(name: str, part: pd.DataFrame, *, x: str, own: Sequence[str], level: str, **how: Any) -> Findings:
-    """Judge whether curves end nearer to a series' last point than they begin, on either side.
+    """Judge whether curves end nearer to the last point of the series `level` than they begin.
 
-    With `REPEATS` repeats a place that is nearer by 2.8 times the deviation of a run is told in 95
-    of 100 tries, if both are on one side of the level and a deviation or more from it; in 60, if
-    the last is at the level. Which side a place is on is taken from its mean: one that is at the
-    level seems farther off than it is.
+    Nearer from below or from above. `own` has the names of the curves to judge, `part` the runs of
+    one part of a figure; `name` is its name, and `x` the column of the points.
+
+    With `REPEATS` repeats a last point that is nearer by 2.8 standard deviations of a run is
+    recognized in 95 of 100 tries, if both ends are on one side of the level and a deviation or more
+    from it; in 60, if the last is at the level. The side of a point is taken from its mean, so one
+    that is at the level seems farther off than it is.
     """
     found = curves(part, x, **how)
     for series in (one for one in own if {one, level} <= set(found) and len(found[one]) > 1):
@@ -357,11 +401,16 @@ def nears(name: str, part: pd.DataFrame, *, x: str, own: Sequence[str], level: s
 def nearly_best(
     name: str, part: pd.DataFrame, *, x: str, own: str, span: Sequence[float], within: float, **how: Any
 ) -> Findings:
-    """Judge whether a curve's mean over a span is within a margin of its best point.
+    """Judge whether a curve's mean over a span of points is within a margin of its best point.
 
-    `below`: at each place below the first they lose more than that against this mean. Where less is
-    more private, no more private place does as well then. With `REPEATS` repeats of 8 places in the
-    mean and 3 below, one is told in 95 of 100 tries that is 2.8 deviations of a run from it.
+    `span` has the first and the last point of the mean, `within` is the margin, and `own` a text
+    that the names of the series to judge contain. With `below`, it is judged instead whether every
+    point below the span is worse than this mean by more than `within`: where smaller is more
+    private, no more private point then does as well. `part` has the runs of one part of a figure,
+    `name` is its name, and `x` the column of the points.
+
+    With `REPEATS` repeats of 8 points in the mean and 3 below, a difference of 2.8 standard
+    deviations of a run from the margin is recognized in 95 of 100 tries.
     """
     below = how.pop("below", False)
     for series, curve in curves(part, x, **how).items():
@@ -390,8 +439,13 @@ def alike(
 ) -> Findings:
     """Judge whether two series differ by less than `within` in the mean over all points.
 
-    With `REPEATS` repeats of 6 places two samples of one thing are told to be alike in 90 of 100
-    tries, if a run's deviation is `within` or less, and not to be if they are twice as far apart.
+    `own` and `other` are the names of the series. With `signed`, only a lead of `other` counts as a
+    difference. Series are compared at each value of the column `each`. `part` has the runs of one
+    part of a figure, `name` is its name, and `x` the column of the points.
+
+    With `REPEATS` repeats of 6 points two samples of one series are found alike in 90 of 100 tries,
+    if a run's standard deviation is `within` or less, and found different if they are twice as far
+    apart.
     """
     for where, found in curves_of(part, x, each, **how):
         nothing = pd.DataFrame()
@@ -403,7 +457,12 @@ def alike(
 
 
 def dips(name: str, part: pd.DataFrame, *, x: str, own: str, at: float, other: str = "", **how: Any) -> Findings:
-    """Judge whether a curve is lower at `at` than at both ends, or dips less than another does."""
+    """Judge whether the series `own` is lower at the point `at` than at both ends.
+
+    With `other`, the name of a series, it is judged instead whether `own` dips less than that
+    series: how far it is, at the points nearest to `at`, below the mean of both ends. `part` has
+    the runs of one part of a figure, `name` is its name, and `x` the column of the points.
+    """
     found, terms = curves(part, x, **how), []
     for series in filter(None, (own, other)):
         if series not in found:
@@ -425,9 +484,11 @@ def dips(name: str, part: pd.DataFrame, *, x: str, own: str, at: float, other: s
 def reaches(
     name: str, part: pd.DataFrame, *, x: str, own: str, level: str, within: float, below: float = 0.0, **how: Any
 ) -> Findings:
-    """Judge whether a series ends less than `within` below a baseline.
+    """Judge whether the series `own` ends less than `within` below a baseline.
 
-    `below`: at each place, it is below the baseline by this share of it, give or take so much.
+    `level` is the column of the baseline. With `below`, a share, it is judged at each point instead
+    whether the series is below the baseline by that share of it, give or take `within`. `part` has
+    the runs of one part of a figure, `name` is its name, and `x` the column of the points.
     """
     curve, levels = (curves(part, x, value=one, **how).get(own, pd.DataFrame()) for one in ("value", level))
     for at in curve.index if below else curve.index[-1:]:
@@ -440,8 +501,10 @@ def lies_between(
 ) -> Findings:
     """Judge whether all runs of paper 000 with one model and epsilon lie in [low, high].
 
-    It holds if all of as many runs do so here; it does not by Fisher's exact test of the two
-    shares.
+    `part` has the runs of a figure, `data` is the name of a data set, and `model` that of a
+    classifier. The statement holds if all runs lie inside, and there are `REPEATS` or more. It does
+    not if fewer lie inside than Fisher's exact test allows, against `REPEATS` of `REPEATS` in the
+    paper.
     """
     for column, chosen in {"data": data, "model": model, "epsilon": epsilon, "mode": PUBLISHED}.items():
         part = part[part[column] == chosen]

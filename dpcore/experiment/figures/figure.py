@@ -47,7 +47,12 @@ CHECKS: Mapping[str, Callable[[Dataset], bool]] = {
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure of a paper: settings, claims and chart; see the head of `figures.toml`."""
+    """One figure of a paper: its settings, its chart, and what the paper says of it.
+
+    `source_says` is the paper's statement, `settings` are the runs to make, `needs` what data must
+    have, `choices` what can be chosen of what is drawn, and `claims` the sentences that runs judge.
+    `key` names the figure in links. See the head of `figures.toml`.
+    """
 
     paper: str
     key: str
@@ -74,7 +79,7 @@ class Figure:
         return next((text for name, text in self.needs.items() if not CHECKS[name](data)), "")
 
     def runs(self, data: Dataset, repeats: int) -> list[Run]:
-        """Return all runs on one data set, repeats outermost."""
+        """Return all runs on one data set: every method at every point, repeated `repeats` times."""
         made = self.settings
         name, values = data.name.removesuffix(f", {ALL}"), made.get("values", [None])
         values = made.get("values_of", {}).get(name, values)
@@ -91,7 +96,12 @@ class Figure:
         return [self.run(*point, repeat) for repeat in range(repeats) for point in points]
 
     def run(self, line: Mapping[str, Any], point: Mapping[str, Any], repeat: int) -> Run:
-        """Return the run of one line of the settings at one point of the axes."""
+        """Return the run of one method at one point of the axes.
+
+        `line` has the method with its parameters and its series, as in `figures.toml`; `point` has
+        the values of `x`, `depth` and `rows` that replace texts such as "{x}". `repeat` counts from
+        0 and is added to the method's seed.
+        """
         x, depth, axis = point["x"], point.get("depth"), self.settings.get("axis", "epsilon")
         series = line["series"] if depth is None else f"{line['series']}: depth {depth}"
         method = method_of_line(line, point)
@@ -118,7 +128,11 @@ class Figure:
         return Study(data, runs, rows, config.pairs(data), label)
 
     def references(self, data: Dataset) -> References:
-        """Return what adds columns of baselines to each run's rows; real rows are read once."""
+        """Return a function from a run's rows to the columns of baselines that belong to them.
+
+        A baseline is, for example, the accuracy of a classifier trained on real rows. Real rows are
+        read once, here.
+        """
         models, plain = (self.settings.get(name, {}) for name in ("models", "plain"))
         fitted = None
         if plain:
@@ -128,6 +142,7 @@ class Figure:
         values = found.set_index(["reference", "metric", "model"])["value"]
 
         def columns(frame: pd.DataFrame) -> Mapping[str, Any]:
+            """Return, by its label, the baseline's value for each row of the frame."""
             pairs = [*zip(frame["metric"], frame["model"], strict=True)]
             return {
                 label: [values[kind, metric, model if kind == REAL else ""] for metric, model in pairs]
@@ -141,7 +156,8 @@ class Figure:
     ) -> Generator[tuple[float, pd.DataFrame]]:
         """Make all runs on one data set; yield the fraction done and a run's rows, as runs finish.
 
-        They have `series`, `mode`, `data`, the settings, the scores, the costs and `error`.
+        The rows have `series`, `mode`, `data`, the settings, the scores, the costs and `error`.
+        `how` is passed to `Study.stream`.
         """
         study = self.study(data, repeats)
         if self.baselines:
@@ -155,10 +171,11 @@ class Figure:
                 yield done / len(study.runs), frame.assign(**(add(frame) if self.baselines else {}), **more)
 
     def pictures(self, frame: pd.DataFrame, **chosen: str) -> Drawn:
-        """Draw the runs made so far, with the mark that they read real rows.
+        """Draw the runs made so far, with the mark that the charts show real rows.
 
-        Of each choice, the option in `chosen` is drawn, by default the first. The names of series
-        with failed runs say so. ParameterError if a choice or an option is not known.
+        `frame` has the runs' rows. Of each of the figure's choices, the option in `chosen` is
+        drawn, by default the first. The names of series with failed runs say so. ParameterError if
+        a choice or an option is not known.
         """
         firsts = {name: next(iter(choice["options"])) for name, choice in self.choices.items()}
         for name, option in chosen.items():
@@ -173,13 +190,20 @@ class Figure:
                 yield part if isinstance(part, str) else (charts.mark_real(part[0]), part[1])
 
     def verdicts(self, frame: pd.DataFrame) -> Iterator[str]:
-        """Yield a sentence for each claim: what the source says, and whether the runs agree."""
+        """Yield a sentence for each claim: what the source says, and whether runs agree.
+
+        `frame` has the runs' rows; failed runs are left out.
+        """
         good, source = frame[frame["error"] == ""], PATENT if self.paper == "002" else PAPER
         yield from filter(None, (Claim(**claim).line(good, source) for claim in self.claims if len(good)))
 
 
 def method_of_line(line: Mapping[str, Any], point: Mapping[str, Any]) -> Method:
-    """Return the method of a settings line; "{x}" is replaced by the point's x, "none" by None."""
+    """Return the method that one line of a figure's settings describes, for one point of the axes.
+
+    A parameter "{x}" is replaced by the point's value of x, and "none" by None; `line` and `point`
+    are those of `Figure.run`.
+    """
     words = {"none": None} | {f"{{{name}}}": value for name, value in point.items()}
     given = {name: value for name, value in line.items() if name not in NAMES}
     parameters = {name: words.get(str(value), value) for name, value in given.items()}
@@ -187,14 +211,21 @@ def method_of_line(line: Mapping[str, Any], point: Mapping[str, Any]) -> Method:
 
 
 def answer_epsilon(line: Mapping[str, Any], x: float) -> Any:
-    """Return the epsilon of one binary answer when the method's parameter is x."""
+    """Return the epsilon of one randomized answer with two values.
+
+    `line` has the parameters of the method; `x` is the value of its p0 or theta, or else the
+    epsilon.
+    """
     if "p0" in line:
         return RRPH(p0=x).epsilon
     return Warner(p=x).epsilon if "theta" in line else x
 
 
 def with_failures(frame: pd.DataFrame) -> pd.DataFrame:
-    """Drop failed runs, and add to the names of series and modes how many of their runs failed."""
+    """Drop the rows of failed runs, and add to names of series how many of their runs failed.
+
+    `frame` has the runs' rows; the counts are given by mode.
+    """
     runs = frame.drop_duplicates(sorted({"data", "series", "mode", "repeat", "error", *AXES} & set(frame)))
     counts = runs["error"].ne("").groupby([runs["series"], runs["mode"]], sort=False).agg(["sum", "size"])
     text: dict[str, list[str]] = {}

@@ -33,8 +33,9 @@ def curves(
 ) -> Drawn:
     """Draw a chart of runs, or one for `each` data set, the table behind it, and a caption.
 
-    `others` are the columns of baselines, `view` is a metric, and `data` is a table with more
-    columns; all else is passed to `charts.curves`.
+    `frame` has the runs that did not fail, and `others` are its columns of baselines. `view` is the
+    only metric to draw, `panel` the column with one panel per value, and `data` the table to show
+    instead of the drawn rows. All else is passed to `charts.curves`.
     """
     frame = frame[frame["metric"] == view] if view else frame
     words = {"measure": say(view), "setting": say(look["x_title"])}
@@ -49,14 +50,20 @@ def curves(
 
 
 def lines(frame: pd.DataFrame, panel: str, labels: Iterable[str]) -> pd.DataFrame:
-    """Return runs' baselines for a chart: the panel's column, `label` and `value`."""
+    """Return runs' baselines as lines for a chart: the column of panels, `label` and `value`.
+
+    `panel` is the column with one panel per value; `labels` are the columns of the baselines.
+    """
     return frame[[panel, *labels]].drop_duplicates(panel).melt(panel, var_name="label")
 
 
 def curves_by_depth(frame: pd.DataFrame, others: Iterable[str], view: str, **chart: Any) -> Drawn:
-    """Draw a panel per score with a curve per depth."""
+    """Draw curves of accuracy, one panel per split score and one curve per depth of the trees.
+
+    `frame` has the runs, `others` are its columns of baselines, and `view` is the metric to draw.
+    """
     parts = frame["series"].str.partition(": depth ")
-    chosen = [say("Chosen by {score}", score=say(score)) for score in parts[0]]
+    chosen = [say("Splits chosen by {score}", score=say(score)) for score in parts[0]]
     depths = [say("depth {depth}", depth=depth) for depth in parts[2]]
     return curves(frame.assign(panel=chosen, series=depths), others, view, **chart)
 
@@ -64,7 +71,12 @@ def curves_by_depth(frame: pd.DataFrame, others: Iterable[str], view: str, **cha
 def curves_by_answer(
     frame: pd.DataFrame, others: Any, view: str, axis: str = "x", answers: str = "", **chart: Any
 ) -> Drawn:
-    """Draw curves against the parameter, or against the epsilon of one answer."""
+    """Draw curves against a method's parameter, or against the epsilon of one answer.
+
+    `axis` is "x" (the parameter) or "answer" (the epsilon), and `answers` the caption for the
+    latter. `frame` has the runs, `others` are its columns of baselines, and `view` is the metric to
+    draw.
+    """
     if axis == "answer":  # Warner's rule has the same epsilon at p and at 1 - p
         low = frame["series"].str.startswith("DTPD") & (frame["x"] < 0.5)
         frame = frame.assign(series=frame["series"].where(~low, phrase("DTPD, theta below 1/2")))
@@ -73,9 +85,10 @@ def curves_by_answer(
 
 
 def utility(frame: pd.DataFrame, _: Iterable[str], view: str, views: Any, **chart: Any) -> Drawn:
-    """Draw distances and errors, three panels per data set.
+    """Draw distances and errors of releases, three panels per data set.
 
-    The paper does not say which rows its distances compare.
+    `frame` has the runs; `views` has the metrics of each view, of which `view` is drawn. The paper
+    does not say which rows its distances compare.
     """
     frame = frame[frame["metric"].isin(views[view])]
     names = zip(frame["metric"].str.split(" on ").str[0], frame["data"], strict=True)
@@ -87,7 +100,7 @@ def utility(frame: pd.DataFrame, _: Iterable[str], view: str, views: Any, **char
 
 
 def error_by_range(frame: pd.DataFrame, _: Iterable[str], *, title: str) -> Drawn:
-    """Draw a chart of errors by the size of queries, per data set."""
+    """Draw a chart of the errors of range queries by the size of the queries, per data set."""
     for name, part in frame.groupby("data", sort=False):
         binned = evaluate.errors_by_query_size(part)
         binned["baseline"] = binned["release"].str.startswith((phrase("leaves only"), "DiffGen"))
@@ -95,9 +108,10 @@ def error_by_range(frame: pd.DataFrame, _: Iterable[str], *, title: str) -> Draw
 
 
 def accuracies(frame: pd.DataFrame, others: Iterable[str], stated: Any, texts: Mapping[str, str], **look: Any) -> Drawn:
-    """Draw mean and variance of the accuracy against epsilon, per data set, and the total cost.
+    """Draw mean and variance of accuracy against epsilon, per data set; add the total cost.
 
-    `stated` has the values that the paper states for Adult.
+    `frame` has the runs, `others` are its columns of baselines, `stated` has the values that the
+    paper states for Adult, and `texts` the sentences around the charts.
     """
     look["y_title"] = say(look["y_title"])
     frame = frame.sort_values(["mode", "series", "epsilon", "repeat", "model"])

@@ -27,10 +27,10 @@ DEEPEST = 3  # columns that are divided more and more often
 
 
 def whole(data: Dataset) -> Dataset:
-    """Return the data with the test rows as training rows, as figures of paper 001 need them.
+    """Return the data set with its test rows added to its training rows, as paper 001 uses it.
 
-    They are charged to the same ledger. A public `max_rows` that is too small for them is doubled,
-    because their exact number would be private.
+    All rows are charged to the same ledger. A public `max_rows` that is too small for them is
+    doubled, because their exact number would be private.
     """
     rows, bound = pd.concat([data.train_sample, data.test_sample], ignore_index=True), data.schema.max_rows
     while bound and bound < len(rows):
@@ -42,7 +42,11 @@ def whole(data: Dataset) -> Dataset:
 
 
 def label_of(data: Dataset) -> evaluate.Label | None:
-    """Return the paper's yes/no label: income above 50k, age below 50, else the last class."""
+    """Return the yes/no label that paper 001 predicts: a column and a condition on its values.
+
+    For Big5 it is an age below 50, else the last class (for Adult an income above 50k); None
+    without a class column with categories.
+    """
     if data.name == "big5":
         return evaluate.Label(column="age", below=50)
     target = data.schema.target
@@ -53,10 +57,10 @@ def label_of(data: Dataset) -> evaluate.Label | None:
 
 @dataclass
 class RangeErrors(Study):
-    """Study of how far the answers of a released count tree to range queries are off.
+    """Study of how far a released count tree's answers to range queries are off.
 
-    Columns take turns in splitting, so that the groups are public and equal for all methods but
-    DiffGen: the queries are sums of these groups.
+    Columns take turns in splitting, so that the leaves, groups of cells, are public and equal for
+    all methods but DiffGen. The queries are sums of these groups.
     """
 
     rows: int | None = 0
@@ -75,7 +79,10 @@ class RangeErrors(Study):
         return self.data.schema.encode(self.data.train_sample)
 
     def values(self, run: Run, synthetic: pd.DataFrame) -> pd.DataFrame:
-        """Return `evaluate.range_queries` on the training rows."""
+        """Return the error of every range query on the training rows.
+
+        The rows are those of `evaluate.range_queries`.
+        """
         schema, series = self.data.schema, run.labels["method"].split(" | ")[0]
         answers = {series: evaluate.range_answers(run.method, self.queries, schema)}
         return evaluate.range_queries(self.codes, answers, schema, self.queries)
@@ -83,10 +90,10 @@ class RangeErrors(Study):
 
 @dataclass
 class MeanError(RangeErrors):
-    """Study of the mean error of range queries, in rows, on the most deeply divided columns.
+    """Study of the mean error of range queries on the columns with the deepest taxonomies.
 
-    The queries are sums of the groups at the least depth of the runs, and so of leaves at every
-    other depth.
+    Errors are numbers of rows. The queries are sums of groups of the shallowest tree among the
+    runs, and so of leaves of every deeper tree.
     """
 
     def __post_init__(self) -> None:
@@ -104,7 +111,10 @@ class MeanError(RangeErrors):
 
 @dataclass
 class Risk(Study):
-    """Study of how much a release of padded rows discloses about the real ones."""
+    """Study of how much a release of padded rows discloses about the real ones.
+
+    The real rows are padded with random ones up to the largest number of rows among the runs.
+    """
 
     def __post_init__(self) -> None:
         schema, most = self.data.schema, max(run.labels["rows"] for run in self.runs)
@@ -116,12 +126,12 @@ class Risk(Study):
         self.padded = padded.astype({name: "category" for name, kind in padded.dtypes.items() if kind.kind == "O"})
 
     def values(self, run: Run, synthetic: pd.DataFrame) -> pd.DataFrame:
-        """Return the share of real rows that `disclosure.cap` gives, as `metric` and `value`."""
+        """Return the share of real rows whose class is disclosed (`disclosure.cap`), as "CAP"."""
         found = disclosure.cap(self.data.train_sample, synthetic, self.schema, self.target, self.known)
         return pd.DataFrame([{"metric": "CAP", "value": found}])
 
     def release(self, run: Run, ledger: Ledger | None, progress: Progress) -> pd.DataFrame:
-        """Fit the method on as many padded rows as the run says, and sample as many."""
+        """Fit the method on a random sample of the padded rows, and sample as many synthetic rows."""
         rows, order = run.labels["rows"], np.random.default_rng([run.labels["repeat"], 0]).permutation(len(self.padded))
         frame = self.padded.iloc[order[:rows]].reset_index(drop=True)
         return run.method.fit(frame, schema=self.schema, ledger=ledger, progress=progress).sample(rows)
@@ -131,8 +141,8 @@ class Risk(Study):
 class Fit(Study):
     """Study of the run time of a fit by the number of rows, or by the share of the columns.
 
-    Rows are drawn with replacement if there are not enough, so only methods without a finite bound
-    may be studied by rows.
+    Rows are sampled with replacement if the data set has too few of them. So only methods without a
+    finite proven epsilon may be studied by rows.
     """
 
     def __post_init__(self) -> None:
