@@ -96,7 +96,7 @@ class Score(ABC):
 
     @abstractmethod
     def bounds(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> Bounds:
-        """Return the bounds for candidates with tables of these shapes.
+        """Return bounds on one person's change of scores, for candidates with tables of `shapes`.
 
         `rows` is the public number of rows under replace. Under add_remove it is a public upper
         bound, or None.
@@ -106,7 +106,7 @@ class Score(ABC):
 class TableScore(Score):
     """Score of one contingency table with two axes: the first column, and all other columns.
 
-    A candidate is a set of columns, the child first.
+    A candidate is a sequence of columns: the child first, then its parents.
     """
 
     monotone_when_added: bool = False
@@ -125,7 +125,7 @@ class TableScore(Score):
     def score_tables(self, tables: Counts, relation: Relation) -> Floats:
         """Return the scores of m tables of one shape, as an array of shape (m,).
 
-        `tables` has the shape (rows, columns, m).
+        `tables` has the shape (rows, columns, m): m tables with two axes each.
         """
         return np.array([self.score_table(tables[..., i], relation) for i in range(tables.shape[-1])], float)
 
@@ -168,7 +168,10 @@ def xlog2(counts: NDArray[np.number]) -> Floats:
 
 
 def per_record(values: Floats, totals: Counts, relation: Relation) -> Floats:
-    """Divide values by the numbers of records under replace, and not under add_remove."""
+    """Divide values by the numbers of records under replace, and not under add_remove.
+
+    `totals` has the number of records of each table.
+    """
     return values if relation is Relation.ADD_REMOVE else values / np.maximum(totals, 1)
 
 
@@ -397,9 +400,10 @@ def information_rounding(shape: Shape, relation: Relation, n: int) -> float:
 
 
 def information_step(n: int) -> float:
-    """Return the most that one added record changes n times an entropy or mutual information.
+    """Return the most that one added record changes n H or n I, in bits.
 
-    It is g(n) in the module, in bits.
+    H is an entropy, I a mutual information, n the number of records: g(n) = log2(n + 1) + n log2(1
+    + 1/n).
     """
     return log2(n + 1) + n * log2((n + 1) / n)
 
@@ -518,9 +522,9 @@ class ClassLogScore(Score):
     def bounds(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> Bounds:
         """Return bounds on one person's change of the log scores.
 
-        One added or removed record changes one candidate only, hence the loss. Rounding: with B the
-        largest logarithm, a term has an error of 32 B units, plus a unit per addition in its sum
-        over values. The sum of J + 1 terms adds J + 1 units of (J + 1) B.
+        One added or removed record changes one candidate only, so the loss is once the sensitivity.
+        Rounding: with B the largest logarithm, a term has an error of 32 B units, plus a unit per
+        addition in its sum over values. The sum of J + 1 terms adds J + 1 units of (J + 1) B.
         """
         terms = len(self.features) + 1
         largest = 2 * log(most_rows(rows) + self.smoothing * MOST_VALUES) + abs(log(self.smoothing))
@@ -532,7 +536,8 @@ class ClassLogScore(Score):
 def class_log_scores(log_prior: Floats, tables: Sequence[NDArray[np.number]], rows: Codes, smoothing: float) -> Floats:
     """Return log p(c) + sum_j log p(x_j | c) for rows of codes, shape (m, n_classes).
 
-    `tables` has the class x value counts of each feature.
+    `log_prior` has log p(c) of each class c. `tables` has, for each column j, its counts of shape
+    (classes, values); `smoothing` is added to every count. `rows` has the m rows.
     """
     scores = np.tile(log_prior, (len(rows), 1))
     for j, table in enumerate(tables):
@@ -655,8 +660,8 @@ class InfoGain(SplitScore):
 class SplitChoice(Score):
     """Score that lists its own candidate splits and scores each by `table_score`.
 
-    `table_score` scores groups x classes (codes of the target). Its sensitivity must not depend on
-    the number of rows of a candidate's table, which is private.
+    `table_score` scores tables of groups x classes. Its sensitivity must not depend on the number
+    of rows of a candidate's table, which is private.
     """
 
     target: str
@@ -758,7 +763,10 @@ class Specialization(SplitChoice):
 
 
 def sum_by_group(table: Counts, groups: NDArray[np.integer[Any]]) -> Counts:
-    """Return the rows of a table summed by group; rows of group -1 are left out."""
+    """Return the rows of a table summed by group; rows of group -1 are left out.
+
+    `groups` has the group of each row of the table, from 0.
+    """
     inside = groups >= 0
     summed = np.zeros((int(groups.max()) + 1, table.shape[1]), dtype=table.dtype)
     np.add.at(summed, groups[inside], table[inside])
