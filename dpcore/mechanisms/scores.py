@@ -198,7 +198,7 @@ MOST_ASSIGNED = 8  # most parent values for which F tries all assignments
 
 
 class Entropy(TableScore):
-    """H(X) under replace, n H(X) under add_remove.
+    """Entropy H(X) of a column X, in bits: H under replace, n H for n rows under add_remove.
 
     Replace: H = sum f(c), f(c) = -(c/n) log2(c/n) concave. Moving one record from a cell to another
     changes H by increments of f, which are extreme at c = 0 and c = n: at most D_b(n), attained
@@ -223,7 +223,7 @@ class Entropy(TableScore):
 
 
 class MutualInformation(TableScore):
-    """I(X; Pi) under replace, n I under add_remove.
+    """Mutual information I(X; Pi) of a child X and its parents Pi, in bits; n I under add_remove.
 
     Replace: D_b(n) if X or Pi is binary, D_g(n) in general (Zhang et al., PrivBayes, Lemma 4.1).
     Add_remove: n I = n log n + sum c_xp log c_xp - sum c_x log c_x - sum c_p log c_p. Adding to
@@ -259,7 +259,10 @@ class MutualInformation(TableScore):
 
 
 class R(TableScore):
-    """R = ½ ||P_XPi - P_X P_Pi||_1 under replace, n R under add_remove (PrivBayes, TODS 2017).
+    """Half the L1 distance of child X and parents Pi from independence (PrivBayes, TODS 2017).
+
+    R = ½ ||P_XPi - P_X P_Pi||_1 under replace, with the joint shares P_XPi and the shares P_X, P_Pi
+    of each side; n R for n rows under add_remove.
 
     Add_remove: write u, v for the added record's indicator vectors, p, q for the marginals of the
     table before, and n for the size after. T = N - N_x N_pi^T / n changes by exactly ((n-1)/n)
@@ -411,7 +414,8 @@ def information_step(n: int) -> float:
 def binary_information_step(n: int) -> float:
     """Return the most that one replaced record of n changes an entropy, in bits.
 
-    It also bounds the change of a mutual information with a binary side; D_b(n) in the module.
+    It is D_b(n) in the module. It also bounds the change of a mutual information if one side has
+    two values.
     """
     return (log2(n) + (n - 1) * log2(n / (n - 1))) / n if n > 1 else 0.0
 
@@ -562,7 +566,9 @@ class SplitScore(TableScore):
 
 
 class Max(SplitScore):
-    """Max = sum over groups j of max_c N_jc (Friedman and Schuster 2010).
+    """Max = sum over groups j of max_c N_jc: the rows of each group's most frequent class.
+
+    N_jc counts the rows of class c in group j (Friedman and Schuster 2010).
 
     A record changes one cell by 1 and hence one group's maximum by at most 1, upward when added:
     sensitivity 1, monotone. A replaced record lowers one group's maximum by at most 1 and raises
@@ -587,7 +593,8 @@ class Max(SplitScore):
 class Gini(SplitScore):
     """Gini = -sum_j t_j (1 - sum_c (t_jc/t_j)^2), the negative count-scaled Gini impurity.
 
-    Friedman and Schuster 2010. One group contributes S/t - t with S = sum_c t_c^2. Adding a record
+    t_jc counts the records of class c in group j, and t_j all of the group (Friedman and Schuster
+    2010). One group contributes S/t - t with S = sum_c t_c^2. Adding a record
     of class c changes it by t (2x - 1 - y)/(t + 1), where x = t_c/t and y = S/t^2. From x^2 <= y
     follows 2x - 1 - y <= -(1 - x)^2 <= 0, and from y <= 1 at least -2: the change lies in (-2, 0],
     monotone, sensitivity 2. A replacement is one such fall and one such rise, so again at most 2.
@@ -614,6 +621,9 @@ class Gini(SplitScore):
 class ConditionalEntropy(SplitScore):
     """-|T| H(C|A) = sum_jc t_jc log2(t_jc / t_j), the count-scaled conditional entropy.
 
+    T are the records, A their groups, C their classes; t_jc counts those of class c in group j, and
+    t_j all of the group.
+
     Adding a record to cell (j, c) changes the score by g(t_jc) - g(t_j), which lies in [-g(t_j),
     0]: monotone, and g(N) = log2(N+1) + N log2(1 + 1/N) <= log2(N_max + 1) + 1/ln 2. A replacement
     is one such fall and one such rise.
@@ -623,7 +633,7 @@ class ConditionalEntropy(SplitScore):
     monotone_when_added = True
 
     def score_tables(self, tables: Counts, relation: Relation) -> Floats:
-        """Return -|T| H(C|A), in bits, of m tables of groups x classes."""
+        """Return minus the count-scaled conditional entropies, in bits, of m tables; shape (m,)."""
         return np.asarray(xlog2(tables).sum(axis=(0, 1)) - xlog2(tables.sum(axis=1)).sum(axis=0))
 
     def sensitivity_and_rounding(self, shape: Shape, relation: Relation, rows: int | None) -> Pair:
@@ -638,8 +648,9 @@ class ConditionalEntropy(SplitScore):
 class InfoGain(SplitScore):
     """Information gain per record, H(C) - H(C|A), in bits, of a node of unknown size.
 
-    It lies in [0, log2 |C|], and neighboring tables on tiny nodes attain both ends. So without a
-    lower bound on the node's size, no sensitivity below that range can be proved.
+    C is the class, and A the group, of a record. The gain lies in [0, log2 |C|], and neighboring
+    tables on tiny nodes attain both ends. So without a lower bound on the node's size, no
+    sensitivity below that range can be proved.
     """
 
     name = phrase("information gain")
