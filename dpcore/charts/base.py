@@ -39,7 +39,11 @@ REAL_DATA = phrase("⚠ Uses real data: do not publish")
 
 
 def panels(chart: Any, field: str, names: list[str], columns: int, width: int, height: int) -> Any:
-    """Draw one chart as wide as its container, or a panel of `width` for each name."""
+    """Draw one chart as wide as its container, or several panels of `width` pixels side by side.
+
+    `field` is the column that tells the panels apart, and `names` its values; `columns` is the most
+    panels in a row. With one name at most there is one chart and no panels.
+    """
     if len(names) <= 1:
         # what fits its container counts the title as well
         return chart.properties(height=height + 150)
@@ -113,7 +117,7 @@ def mark_real(chart: Chart) -> Chart:
 
 
 def for_files(chart: Chart) -> Chart:
-    """Give a chart a fixed total width, because a file has no container to fill."""
+    """Give a chart a fixed total width, because a file has no container that the chart could fill."""
     if getattr(chart, "width", None) != "container":
         return chart
     config = chart.config.copy(deep=False)
@@ -189,7 +193,11 @@ def on_phones(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def by_width(*values: Any) -> dict[str, str]:
-    """Return a Vega expression that picks a page's value or a phone's by the picture's width."""
+    """Return a Vega expression that picks one of the values by the picture's width.
+
+    With two values they are for a page and a phone; with three, for a whole page, a narrower one
+    and a phone.
+    """
     widths = (WHOLE, NARROW) if len(values) > 2 else (NARROW,)
     chosen = [f"{ROOM} >= {least} ? {json.dumps(value)} : " for least, value in zip(widths, values, strict=False)]
     return {"expr": f"{''.join(chosen)}{json.dumps(values[-1])}"}
@@ -223,7 +231,7 @@ def class_size(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def parts(node: Any) -> Iterator[dict[str, Any]]:
-    """Yield every part of a specification but its tables of data."""
+    """Yield every part of a Vega-Lite specification, except its tables of data."""
     if isinstance(node, dict):
         yield node
         node = [part for name, part in node.items() if name != "datasets"]
@@ -232,14 +240,17 @@ def parts(node: Any) -> Iterator[dict[str, Any]]:
 
 
 def channels(spec: dict[str, Any], *names: str) -> list[dict[str, Any]]:
-    """Collect the definitions of the named channels, or of all, from all layers of a chart."""
+    """Collect the definitions of the named encoding channels from all layers of a specification.
+
+    Without names, those of all channels.
+    """
     found = [part["encoding"] for part in parts(spec) if "encoding" in part]
     each = ((name, channel) for encoding in found for name, channel in encoding.items())
     return [channel for name, channel in each if isinstance(channel, dict) and (name in names or not names)]
 
 
 def name_tables(chart: Any, tables: dict[str, pd.DataFrame]) -> Any:
-    """Replace a chart's tables by names, and put the tables into `tables`."""
+    """Return a chart that refers to its tables by names, and put the tables into `tables`."""
     copy = chart.copy(deep=False)
     if isinstance(copy.data, pd.DataFrame):
         name = "data-" + hashlib.sha256(copy.data.to_json(orient="split").encode()).hexdigest()[:32]

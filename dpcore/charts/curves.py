@@ -184,7 +184,9 @@ def sweep(frame: pd.DataFrame, *, variance: bool = False, width: int = 270, **lo
 def _runs(frame: pd.DataFrame, x: str, y: str, panel: str | None, mode: str | None, interval: str) -> pd.DataFrame:
     """Return the runs as `series`, `panel`, `mode`, `x`, `value`, `low`, `high` and `aside`.
 
-    `low` to `high` is the interval, and `aside` the horizontal offset in pixels.
+    `x`, `y`, `panel` and `mode` name the columns of `frame`. `low` to `high` is the interval of the
+    runs at one point, of the kind `interval` ("range", "t" or "deciles"), and `aside` the
+    horizontal offset in pixels.
     """
     rows = pd.DataFrame({"series": frame["series"], "x": frame[x], "value": frame[y]})
     rows = rows.assign(panel=frame[panel] if panel else "", mode=frame[mode] if mode else "")
@@ -201,7 +203,10 @@ def _runs(frame: pd.DataFrame, x: str, y: str, panel: str | None, mode: str | No
 
 
 def _asides(data: pd.DataFrame) -> pd.Series:
-    """Return each line's horizontal offset in pixels, so that marks at one x do not overlap."""
+    """Return each line's horizontal offset in pixels, so that marks at one x do not overlap.
+
+    Runs of one series and mode have the same offset.
+    """
     position = data.groupby(["series", "mode"], sort=False).ngroup()
     gap = min(6.0, (12 if _banded(data) else 20) / max(1, position.max())) if len(data) else 0.0
     return gap * (position - position.max() / 2)
@@ -213,7 +218,10 @@ def _banded(data: pd.DataFrame) -> bool:
 
 
 def _across(data: pd.DataFrame, title: str, log: bool) -> ChartAxis:
-    """Return the axis of the parameter that varies; epsilons of runs have an axis of their own."""
+    """Return the horizontal axis, of the parameter that varies.
+
+    If the title says that this is epsilon, it is the axis of epsilons of all charts.
+    """
     x_values, own = sorted(data["x"].dropna().unique()), {"title": log_title(title, log)}
     if title in map(say, AXES.values()):
         return epsilons(x_values, labelOverlap="greedy") | own
@@ -228,8 +236,10 @@ def _curves(
 ) -> list[Any]:
     """Draw lines through the centers, intervals, and a mark per row.
 
-    The `first` color and shape is that of the claim, if there is one. Intervals are bands or bars.
-    Of several modes one is `dashed`, and its marks are hollow.
+    `center` is "mean" or "median". `first` is the position of the first series' color and shape: 0
+    is that of a paper's claim, 1 the next. `among` has all series of the charts that stand
+    together, so that colors agree. Intervals are bands if `banded`, otherwise bars. Of several
+    modes the one named `dashed` has a dashed line and hollow marks.
     """
     runs, middle = data[data["rule"] < 1], f"{center}(value)"
     here, modes = in_order(runs["series"]), in_order(runs["mode"])
@@ -264,9 +274,10 @@ def _level_rows(
     """Return the rows for `_levels`: `panel`, `label`, `value`, `claimed`, `rule`, `names`, `lift`.
 
     `references`: the column that `panel` names, `label`, `value`, and maybe `claimed`. `data`: the
-    panels' rows: `panel`, `value`. `shared`: all panels have one axis, whose `scale` may be known.
-    Lines with no room for a name between them are named together, above the highest of them and in
-    their order. `lift`: pixels from the line to the first name.
+    panels' rows: `panel`, `value`. `log`: whether the upright axis is a log scale. `shared`: all
+    panels have one axis, whose `scale` may be known. Lines with no room for a name between them are
+    named together, above the highest of them and in their order. `lift`: pixels from the line to
+    the first name.
     """
     drawn = references.assign(panel=references[panel] if panel else "", claimed=references.get("claimed", False))
     rows = tidy(drawn, [], ["value", "claimed"], said=["panel", "label"]).dropna()
@@ -288,9 +299,10 @@ def _level_rows(
 
 
 def stack_labels(down: pd.Series) -> list[int]:
-    """Return the row of each line's label, so that labels are clear of the lines above them.
+    """Return, for each line, the number of the stack of labels that its label is in.
 
-    `down` has the lines' positions in pixels from the top, ascending.
+    `down` has the lines' positions in pixels from the top, ascending. Labels of lines that are too
+    close to each other share a stack, which stands above the highest of these lines.
     """
     piles: list[list[float]] = []
     for position in down:
@@ -301,7 +313,7 @@ def stack_labels(down: pd.Series) -> list[int]:
 
 
 def _levels(plot: Plot, data: pd.DataFrame) -> tuple[Any, Any]:
-    """Draw the level lines of `_level_rows`, and their names."""
+    """Draw the level lines that `_level_rows` returned as `data`, and their names."""
     kinds = (None, "value", tooltips("label|reference", "value|value|.4~g")), (XValue(4), "value")
     rules, names = (plot(data, *kind).transform_filter("datum.rule > 0") for kind in kinds)
     color = alt.ColorValue(NEUTRAL, condition={"test": "datum.claimed > 0", "value": CLAIMED})

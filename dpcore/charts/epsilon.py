@@ -105,7 +105,11 @@ def epsilon_split(frame: pd.DataFrame) -> Chart:
 
 
 def _alike(data: pd.DataFrame) -> pd.DataFrame:
-    """Combine entries of equal loss into one, and all of a kind if it has many losses."""
+    """Combine entries of a kind with equal losses, or all of a kind if its losses are many.
+
+    The columns are `name`, and the claimed and nominal epsilon. The kind is what a name says before
+    " of ".
+    """
     heads = pd.Series([name.partition(" of ")[0] for name in data["name"]], index=data.index)
     parts = [data.head(0)]
     for head, own in data.groupby(heads, sort=False):
@@ -120,14 +124,18 @@ def _alike(data: pd.DataFrame) -> pd.DataFrame:
 
 
 def _entry(name: str) -> str:
-    """Return the display name of an entry; columns keep their names, taxonomies' levels do not."""
+    """Return the name of a ledger's entry in the language of the screen.
+
+    Columns keep their names; the levels of their taxonomies are translated.
+    """
     return LEVEL.sub(lambda found: say("level {n}", n=found[1]), retold(name))
 
 
 def _together(own: pd.DataFrame, head: str) -> pd.DataFrame:
-    """Combine entries of a kind into one, named with their number and loss.
+    """Combine entries of one kind into one, named with their number and loss.
 
-    A single entry keeps its name.
+    `own` has the entries, and `head` is the kind: what their names say before " of ". A single
+    entry keeps its name.
     """
     low, high = (limit(end) for end in own["epsilon_nominal"].agg(["min", "max"]))
     name = _entry(own["name"].iloc[0])
@@ -137,9 +145,9 @@ def _together(own: pd.DataFrame, head: str) -> pd.DataFrame:
 
 
 def claimed_vs_bound(*, claimed: float, bound: float, delta: float = 0.0) -> Chart:
-    """Draw the epsilon that a paper claims and the one that can be proved.
+    """Draw the epsilon that a paper claims and the smallest one that can be proved.
 
-    The log scale gives the odds too, which hang on epsilon alone where there is no delta.
+    The log scale shows odds too, if there is no delta: how sure an observer can become.
 
     Parameters
     ----------
@@ -164,7 +172,7 @@ def claimed_vs_bound(*, claimed: float, bound: float, delta: float = 0.0) -> Cha
 
 
 def known_epsilon(*, lower: float, claimed: float, proved: float) -> Chart:
-    """Draw what is known of the epsilon that a run can cost, and where the claim is.
+    """Draw what is known of the epsilon that a run can cost, and which epsilon is claimed.
 
     Parameters
     ----------
@@ -190,7 +198,11 @@ def known_epsilon(*, lower: float, claimed: float, proved: float) -> Chart:
 
 
 def _stood(picture: str, rows: dict[str, tuple[float, float, str]], across: ChartAxis, **values: str) -> Chart:
-    """Draw the claimed epsilon and a run's possible loss on an axis, as points or bars."""
+    """Draw the claimed epsilon and a run's possible loss on an axis, as points or bars.
+
+    `rows` has, by name, where each mark starts and stops, and its text: the claim first. `across`
+    is the axis, and `picture` names the texts in `pictures.toml`.
+    """
     names, (low, high) = [*map(say, rows)], across["scale"].domain
     data = pd.DataFrame(rows.values(), columns=["start", "stop", "text"]).fillna(math.inf).assign(row=names)
     none = data["stop"] == math.inf
@@ -218,20 +230,23 @@ def _stood(picture: str, rows: dict[str, tuple[float, float, str]], across: Char
 
 
 def _labeled_epsilon(which: str, text: str) -> str:
-    """Return a text for an epsilon: its name and value, or "no limit" if it is infinite."""
+    """Return a text for an epsilon: its name and value, or "no limit" if it is infinite.
+
+    `which` is the name, and `text` the formatted value.
+    """
     return text if text == limit(math.inf) else f"{which} {text}"
 
 
 def _onward(base: Any) -> Any:
-    """Draw marks at bars' ends that point beyond the edge of the chart."""
+    """Draw marks at the ends of the bars of `base` that point beyond the edge of the chart."""
     look: Any = {"shape": "triangle-right", "size": 260, "color": RELEASED, "xOffset": 9, **SILENT}
     return base.mark_point(filled=True, opacity=1, **look)
 
 
 def odds_icons(probability: float, *, title: str = "") -> Chart:
-    """Draw one hundred icons, some of them filled; only certainty fills all.
+    """Draw one hundred icons, as many of them filled as the probability in percent.
 
-    Show it at its own width.
+    Only certainty fills all. The chart has a fixed width: show it without stretching.
 
     Parameters
     ----------
@@ -301,7 +316,11 @@ def forest_budget(frame: pd.DataFrame, *, title: str = "") -> Chart:
 
 
 def _stacked(frame: pd.DataFrame, name: str, which: str) -> pd.DataFrame:
-    """Return where the parts of each level's bar start and stop; NaN where that is infinite."""
+    """Return where the parts of each level's bar start and stop; NaN where that is infinite.
+
+    `name` is the column of epsilons, and `which` says in the chart what they are (claimed, or can
+    cost).
+    """
     value = frame[name].fillna(math.inf).to_numpy(float)
     data = tidy(frame, ["purpose"], ["level"]).assign(which=which)
     named = {-1: say("no level"), 0: say("level 0 (root)")}
@@ -314,7 +333,7 @@ def _stacked(frame: pd.DataFrame, name: str, which: str) -> pd.DataFrame:
 
 
 def staircase(frame: pd.DataFrame, *, cap: float | None = None, others: float = 0.0) -> Chart:
-    """Draw each run as a step on the loss that was spent before.
+    """Draw what runs can cost as a staircase: each run is a step up from the cost of those before.
 
     Parameters
     ----------

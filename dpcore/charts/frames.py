@@ -21,7 +21,10 @@ PIECE = re.compile(f"(?:{WIDE}|(?:(?!{WIDE})\\S)+)[，。：；！？、）”�
 
 
 def texts(column: Iterable[object]) -> pd.Series:
-    """Return a column's values as visible text."""
+    """Return a column's values as visible text.
+
+    "(empty)" stands for an empty text, and "(missing)" for a missing value.
+    """
     missing = (value is None or value is pd.NA or value != value for value in column)
     shown = (" ".join(str(value).split()) or say("(empty)") for value in column)
     gone, both = say("(missing)"), zip(missing, shown, strict=True)  # a column says it in English
@@ -30,7 +33,7 @@ def texts(column: Iterable[object]) -> pd.Series:
 
 
 def short(name: str, most: int = 40) -> str:
-    """Shorten a name to at most `most` characters."""
+    """Shorten a name, made visible text, to at most `most` characters."""
     return truncate(str(texts([name])[0]), most)
 
 
@@ -40,7 +43,7 @@ def truncate(text: str, most: int) -> str:
 
 
 def breadth(text: str) -> int:
-    """Return the width of a text in letters; a Chinese character is two letters wide."""
+    """Return the width of a text in letters; a Chinese character counts as two."""
     return len(text) + len(re.findall(WIDE, text))
 
 
@@ -57,13 +60,16 @@ def wrap_text(text: str, most: int) -> list[str]:
 
 
 def labels(names: Iterable[str], most: int = LABEL) -> list[str]:
-    """Return names as axis labels, in full, broken into lines of at most `most` letters."""
+    """Return names as axis labels: in full, broken into lines of at most `most` letters."""
     parted = (truncate(name, LONGEST).replace("_", "_ ") for name in names)  # a line may end behind one
     return ["\n".join(wrap_text(name, most)).replace("_ ", "_") for name in parted]
 
 
 def step(names: Iterable[str], least: int) -> alt.Step:
-    """Return the height of an axis row in which each of the labels fits."""
+    """Return the height of an axis row in which each of the labels `names` fits.
+
+    `least` is the least height in pixels. A label may have several lines.
+    """
     return alt.Step(max([least, *(LINE * name.count("\n") + LINE + 6 for name in names)]))
 
 
@@ -73,7 +79,10 @@ def in_order(labels: Iterable[Any]) -> list[str]:
 
 
 def distinct(data: pd.DataFrame, label: str) -> pd.DataFrame:
-    """Number equal labels, because an axis would draw them at one position."""
+    """Make equal labels in the column `label` different by numbers, for an axis of names.
+
+    An axis would draw equal labels at one position.
+    """
     data = data.assign(**{label: pd.Series(labels(data[label]), index=data.index, dtype=object)})
     again = data.groupby(label).cumcount()
     return data.assign(**{label: data[label].where(again == 0, data[label] + " (" + (again + 1).astype(str) + ")")})
@@ -82,7 +91,8 @@ def distinct(data: pd.DataFrame, label: str) -> pd.DataFrame:
 def tidy(frame: pd.DataFrame, text: Sequence[str], numbers: Sequence[str], *, said: Sequence[str] = ()) -> pd.DataFrame:
     """Select columns of a frame with a new index; numbers become finite or missing.
 
-    Columns in `said` are translated to the language of the screen.
+    Columns in `text` become visible text. Columns in `said` are text as well, translated to the
+    language of the screen.
     """
     values = {name: frame[name].to_numpy(dtype=float, na_value=np.nan) for name in numbers}
     finite = {name: pd.Series(np.where(np.isfinite(value), value, np.nan)) for name, value in values.items()}
@@ -101,7 +111,10 @@ def largest(values: Iterable[float], at_least: float) -> float:
 
 
 def t_interval(points: Any) -> tuple[pd.Series, pd.Series]:
-    """The 95% t-interval of the mean of each group, row by row; NaN for a single one."""
+    """Return both ends of the 95% t-interval of the mean of each row's group.
+
+    `points` is a grouped Series. The ends are NaN for a group of a single row.
+    """
     from scipy.special import stdtrit  # slow, and needed nowhere else here
 
     mean, count = points.transform("mean"), points.transform("size")

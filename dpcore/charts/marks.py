@@ -22,7 +22,8 @@ NO_TIP = alt.TooltipValue(None)  # like all channels here an object: Altair is s
 class Plot:
     """A picture's two axes, with titles and styles from `pictures.toml`, and its tooltips.
 
-    An axis is given as a scale or as a `ChartAxis`. Values stand in titles.
+    `picture` is the name of its table there. An axis is given as a scale or as a `ChartAxis`.
+    `values` replace names in braces in the titles.
     """
 
     def __init__(self, picture: str, x: Any, y: Any, **values: Any) -> None:
@@ -51,7 +52,10 @@ class Plot:
 
 
 def _axis(given: Any, own: ChartAxis, values: dict[str, Any]) -> ChartAxis:
-    """Combine an axis's given settings with those of `pictures.toml`."""
+    """Combine an axis's settings from the code, `given`, with those from `pictures.toml`, `own`.
+
+    `values` replace names in braces in the title.
+    """
     axis: ChartAxis = {"type": "quantitative", "title": say(own.get("title", ""), **values) or None}
     axis |= given if isinstance(given, dict) else {"scale": given}
     if axis.setdefault("axis", {}) is not None:
@@ -83,23 +87,30 @@ def tooltips(*lines: str) -> list[alt.Tooltip]:
 
 
 def legend_channel(channel: Any, field: str, names: Iterable[Any], looks: Iterable[Any], **options: Any) -> Any:
-    """Return a channel that shows kinds of marks by name in a legend, with their looks."""
+    """Return an encoding channel that shows the kinds of marks in `field`, with a legend.
+
+    `names` are the kinds, and `looks` their colors, shapes, dashes or widths.
+    """
     scale = alt.Scale(type="ordinal", domain=list(names), range=list(looks))
     return channel(f"{field}:N", scale=scale, **{"title": None} | options)
 
 
 def group_colors(field: str, names: Iterable[str], colors: Any, symbol: str = "square") -> Any:
-    """Return the color channel of two or three groups, with one legend."""
+    """Return the color channel of two or three groups, with one legend.
+
+    `field` is the column of groups, `names` its values; `symbol` is the shape in the legend.
+    """
     look: Any = {"symbolType": symbol, "symbolSize": 300, "symbolOpacity": 1}
     legend = alt.Legend(**look, labelFontSize=15, labelLimit=420)
     return legend_channel(alt.Color, field, names, colors, legend=legend)
 
 
 def side_by_side(data: pd.DataFrame, groups: Mapping[str, str], kept: list[str], **columns: str) -> Any:
-    """Return a row per group and position, with its bar's two ends beside the other groups' bars.
+    """Return a row per group and bin, with its bar's two ends beside the other groups' bars.
 
-    Columns in `kept` are kept, and the group's own columns are named after it. The bar goes from
-    `left` to `right`, with its values from `from` to `to`.
+    `data` has a row per bin, with its ends `from` and `to`. `groups` maps a group's name in the
+    data to its label. Columns in `kept` are kept; `columns` names new ones, each with the name of a
+    group's own column, where "{}" stands for the group. The bar goes from `left` to `right`.
     """
     start, wide, step = data["from"], data["to"] - data["from"], 0.88 / len(groups)
     parts = [
@@ -131,14 +142,22 @@ def one_row(**values: Any) -> pd.DataFrame:
 def draw_rule(
     plot: Plot, at: float, label: str, name: dict[str, Any], end: Any = UPPER, tip: str = "reference", **look: Any
 ) -> list[Any]:
-    """Draw a line across the chart at one position of an axis, with a label at the line's `end`."""
+    """Draw a line across the chart at one position of an axis, with a label.
+
+    `at` is the position, and `end` the channel that says where along the line its label stands: a
+    `YValue` for an upright line, an `XValue` for a level one. `name` is the label's style, `tip`
+    its title in the tooltip, and `look` the line's style.
+    """
     rows, tooltip, upright = one_row(at=at, label=label), tooltips(f"label|{tip}"), isinstance(end, YValue)
     rule, text = (plot(rows, *(("at", side) if upright else (side, "at")), tooltip) for side in (None, end))
     return [rule.mark_rule(**look), words(text, "label", **name)]
 
 
 def words(base: Any, field: str, number: str = "", **look: Any) -> Any:
-    """Draw a field's texts, or its numbers in a format, with a tooltip."""
+    """Draw the texts of a field, or its numbers in the format `number`, with the chart's tooltip.
+
+    `base` is a chart of rows at their positions.
+    """
     text = alt.Text(f"{field}:Q", format=number) if number else alt.Text(f"{field}:N")
     return base.mark_text(**{"color": INK, "fontSize": 15} | look).encode(text)
 
@@ -146,9 +165,10 @@ def words(base: Any, field: str, number: str = "", **look: Any) -> Any:
 def fit_text(base: Any, field: str, wide: float, least: str = "", room: str = "room", **look: Any) -> Any:
     """Draw a field's texts, cut to the width in pixels that the field `room` has.
 
-    The canvas is `wide` pixels before it is stretched; `beside` pixels are taken by other marks at
-    any width. The tooltip has the full text. Where there is room for less than `least` pixels, no
-    text is drawn.
+    `base` is a chart of rows at their positions. `wide` is the width in pixels that the rows are
+    laid out for, before the canvas is stretched; as many pixels as the field `beside` says are
+    taken by other marks at any width. The tooltip has the full text. Where there is room for less
+    than `least` pixels, no text is drawn.
     """
     room = f"(datum.{room} * width / {wide} - (datum.beside || 0))"
     seen: dict[str, Any] = {"opacity": alt.ExprRef(f"{room} < {least} ? 0 : 1")} if least else {}
@@ -156,17 +176,20 @@ def fit_text(base: Any, field: str, wide: float, least: str = "", room: str = "r
 
 
 def ink_on(fill: str) -> alt.ExprRef:
-    """Return an expression for the text color that is readable on marks of a fill color."""
+    """Return an expression for black or white text, whichever is readable on marks of color `fill`."""
     return alt.ExprRef(f"luminance({fill}) < {MIDDLE} ? '#fefefe' : '#010101'")
 
 
 def diamonds(base: alt.Chart, color: str) -> Any:
-    """Draw the marks of true or published values."""
+    """Draw diamonds, the marks of true or published values, at the rows of `base`."""
     return base.mark_point(shape="diamond", filled=True, size=150, color=color, opacity=1)
 
 
 def strokes(base: Any, looks: Mapping[str, Look], *, columns: int = 0) -> list[Any]:
-    """Draw a line per series with its color, dashes and width in one legend, the first lowest."""
+    """Draw a line per series, the first one lowest, with one legend of `columns` columns.
+
+    `looks` has the color, dashes and width of each series by name.
+    """
     size: Any = {"symbolSize": 800 if columns == 1 else 1400, "columns": columns or alt.Undefined}
     legend = alt.Legend(symbolType="stroke", symbolOpacity=1, labelFontSize=15, labelLimit=300, offset=26, **size)
     channels = zip([alt.Color, alt.StrokeDash, alt.StrokeWidth], zip(*looks.values(), strict=True), strict=False)
@@ -176,21 +199,25 @@ def strokes(base: Any, looks: Mapping[str, Look], *, columns: int = 0) -> list[A
 
 
 def level(plot: Plot, value: float, label: str, *, right: bool = False, **look: Any) -> list[Any]:
-    """Draw a level line at a number, with its name below its left end or above its right end."""
+    """Draw a level line at `value`, with its name below its left end.
+
+    If `right`, the name is above the right end.
+    """
     name: dict[str, Any] = {"align": "right" if right else "left", "fontSize": 14, "dy": -9 if right else 14}
     rule: dict[str, Any] = {"color": NEUTRAL, "strokeDash": [2, 3], "strokeWidth": 2} | look
     return draw_rule(plot, value, label, name, XValue("width" if right else 8), **rule)
 
 
 def setting_rule(plot: Plot, at: float, *tooltip: Any) -> Any:
-    """Draw an upright line at the reader's own setting, with the setting in its tooltip."""
+    """Draw an upright line at `at`, the setting that the reader has chosen, with a tooltip."""
     return plot(one_row(at=at), "at", None, *tooltip).mark_rule(color=INK, strokeWidth=2, strokeDash=[6, 4])
 
 
 def end_labels(base: Any, x: str, text: str, *, dx: int = 9, inside: bool = False, **look: Any) -> Any:
-    """Draw a field's texts to the right of `x`, or to its left where they do not fit.
+    """Draw the field `text` to the right of the field `x`, or to its left where it does not fit.
 
-    With `inside`, these are white, inside a bar.
+    `dx` is the distance in pixels. With `inside`, texts at the left are white, because they are
+    inside a bar.
     """
     wide = f"{LETTER * look.get('fontSize', 15):.3g} * length(replace(datum.{text}, /[^ -~]/g, 'xx'))"
     far, back = f"{wide} + {dx} > width - scale('x', datum.{x})", f"{wide} - 90 - scale('x', datum.{x})"
@@ -200,7 +227,11 @@ def end_labels(base: Any, x: str, text: str, *, dx: int = 9, inside: bool = Fals
 
 
 def bars(plot: Plot, data: pd.DataFrame, name: str, value: str, **look: Any) -> list[Any]:
-    """Draw a bar per name in the given order, with its `text` beyond its `edge`."""
+    """Draw a bar per name in the given order, with the row's `text` beyond its `edge`.
+
+    `name` and `value` are the columns of names and of the bars' ends. `edge`, if the data has this
+    column, is where the text stands instead of the bar's end.
+    """
     edge = "edge" if "edge" in data else value
     drawn = plot(data, value, name, plot.tooltip).mark_bar(**{"color": RELEASED, "height": {"band": 0.65}} | look)
     return [drawn, end_labels(plot(data, edge, name), edge, "text", inside=edge == value)]

@@ -175,7 +175,10 @@ def channel_matrix(frame: pd.DataFrame) -> Chart:
 
 
 def _mirrored(pairs: pd.DataFrame) -> pd.DataFrame:
-    """Return each pair's cell at `x`, `y`, and the cell across the diagonal."""
+    """Return the cells of a symmetric matrix from pairs of columns `a` and `b`.
+
+    Each pair gives the cell at `x`, `y`, and the cell across the diagonal.
+    """
     other = pairs[pairs["a"] != pairs["b"]].rename(columns={"a": "b", "b": "a"})
     return pd.concat([pairs, other], ignore_index=True).rename(columns={"a": "x", "b": "y"})
 
@@ -183,8 +186,10 @@ def _mirrored(pairs: pd.DataFrame) -> pd.DataFrame:
 def _matrix(picture: str, cells: Any, across: list[str], down: list[str], numbered: str, **how: Any) -> list[Any]:
     """Draw cells at `x`, `y`, darker for a larger `shade` up to 1, and numbers in `numbered` cells.
 
-    Styles are in `pictures.toml`. A `power` below 1 spreads small numbers. `gaps` are blank names
-    on each side. Cells that are not `named` are as low as fits.
+    `across` and `down` are the names along both sides; `numbered` is a Vega expression, empty for
+    no numbers. Styles are in `pictures.toml`, and `how` overrides them: a `power` below 1 spreads
+    small numbers; `gaps` is the number of blank names on each side; without `named` no names are
+    shown, and cells are as low as fits.
     """
     own = USUAL | PICTURES[picture]["matrix"] | how
     gaps, least, power, number = (own[name] for name in ("gaps", "least", "power", "number"))

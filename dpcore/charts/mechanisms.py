@@ -63,7 +63,7 @@ PUBLISHED, CORRECTED = phrase("a·x + b, as published"), phrase("Laplace noise, 
 
 
 def votes(frame: pd.DataFrame) -> Chart:
-    """Draw the votes of an election in two worlds.
+    """Draw the votes of an election in two worlds, before and after one voter.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def votes(frame: pd.DataFrame) -> Chart:
 
 
 def election(frame: pd.DataFrame) -> Chart:
-    """Draw how probably each candidate is selected, in two worlds.
+    """Draw how probably each candidate is selected, in two worlds: before and after one voter.
 
     Parameters
     ----------
@@ -95,7 +95,12 @@ def election(frame: pd.DataFrame) -> Chart:
 
 
 def _pairs(frame: pd.DataFrame, first: str, color: str, title: str, tick: str, tip: str, write: Any) -> Chart:
-    """Draw a bar per candidate for the first world, and a diamond for the other."""
+    """Draw a bar per candidate for the first world, and a diamond for the other world.
+
+    `first` is the column of the first world's numbers; that of the other ends in "_other". `title`
+    and `tick` are the axis's title and number format, `tip` the tooltip's format, and `write`
+    formats the number at a bar.
+    """
     data, second = tidy(frame, ["candidate"], [first, f"{first}_other"]).dropna(), f"{first}_other"
     data = data.assign(candidate=labels(data["candidate"].map(say)), edge=data[[first, second]].max(axis=1))
     data["text"] = data[first].map(write)
@@ -139,7 +144,7 @@ def choice_ratios(frame: pd.DataFrame, *, epsilon: float) -> Chart:
 
 
 def belief(frame: pd.DataFrame, *, prior: float) -> Chart:
-    """Draw how sure an observer can be after a release, against how sure before.
+    """Draw how sure an observer can be of a fact after a release, against how sure before.
 
     Parameters
     ----------
@@ -168,7 +173,7 @@ def belief(frame: pd.DataFrame, *, prior: float) -> Chart:
 
 
 def running_average(frame: pd.DataFrame, *, truth: float, window: float = 15) -> Chart:
-    """Draw noisy answers to one query, their average so far, and where that is expected.
+    """Draw noisy answers to one query, their average so far, and where the average is expected.
 
     Parameters
     ----------
@@ -202,9 +207,10 @@ def running_average(frame: pd.DataFrame, *, truth: float, window: float = 15) ->
 
 
 def average_errors(frame: pd.DataFrame, *, at: int) -> Chart:
-    """Draw the typical error of averages of 1, 2, … answers.
+    """Draw the typical error of averages of 1, 2, … noisy answers to one query.
 
-    With epsilon for each, with epsilon shared, and of one answer.
+    There are three lines: each answer has epsilon; all answers share epsilon; one answer has all of
+    it.
 
     Parameters
     ----------
@@ -228,7 +234,9 @@ def average_errors(frame: pd.DataFrame, *, at: int) -> Chart:
 
 
 def loss_sums(frame: pd.DataFrame, *, worst: float, likely: float, label: str) -> Chart:
-    """Draw how the log ratios of several answers add up.
+    """Draw the probabilities of the sum of several answers' log ratios.
+
+    The log ratio is the privacy loss of an answer.
 
     Parameters
     ----------
@@ -262,7 +270,7 @@ def loss_sums(frame: pd.DataFrame, *, worst: float, likely: float, label: str) -
 
 
 def split_table(frame: pd.DataFrame, *, title: str) -> Chart:
-    """Draw a small data set that is split into parts, bright where they hang on your row.
+    """Draw a small data set that is split into parts, bright where a part depends on your row.
 
     Parameters
     ----------
@@ -293,7 +301,7 @@ def split_table(frame: pd.DataFrame, *, title: str) -> Chart:
 
 
 def possible_numbers(frame: pd.DataFrame, *, title: str) -> Chart:
-    """Draw the answers that each of two worlds can give, as ticks.
+    """Draw the answers that are possible in each of two worlds, as ticks.
 
     Parameters
     ----------
@@ -318,7 +326,7 @@ def possible_numbers(frame: pd.DataFrame, *, title: str) -> Chart:
 
 
 def telltale(frame: pd.DataFrame) -> Chart:
-    """Draw how many answers give their world away, by the true count.
+    """Draw the share of answers that are possible in one of two worlds only, by the true count.
 
     Parameters
     ----------
@@ -382,7 +390,9 @@ def crowd(frame: pd.DataFrame, *, revealed: bool = False) -> Chart:
 
 
 def coin_estimates(frame: pd.DataFrame, *, truth: float) -> Chart:
-    """Draw estimated shares with the first one's interval, on an axis beyond 0% and 100%.
+    """Draw estimated shares of a crowd, the first one with its interval.
+
+    The axis extends beyond 0% and 100%, because estimates may.
 
     Parameters
     ----------
@@ -440,7 +450,7 @@ def descriptions(
     at: float | None = None,
     crossing: tuple[float, float] | None = None,
 ) -> Chart:
-    """Draw one measure of randomizers that are described in different words.
+    """Draw one measure of randomizers against a setting, a line per description of randomizers.
 
     Parameters
     ----------
@@ -481,7 +491,7 @@ def descriptions(
 
 
 def averaging(frame: pd.DataFrame, *, alone: float | None = None) -> Chart:
-    """Draw what many reports of one person give away, fresh ones and one that is kept.
+    """Draw how often many reports of one person give the truth away: fresh ones, and one kept.
 
     Parameters
     ----------
@@ -526,7 +536,9 @@ def averaging(frame: pd.DataFrame, *, alone: float | None = None) -> Chart:
 
 
 def tails(frame: pd.DataFrame, *, bound: float) -> Chart:
-    """Draw how much more likely far reports are for one number than for another, with both noises.
+    """Draw how much likelier far reports are for a far true number than for a near one.
+
+    There is a line for the noise as published and one for the corrected noise.
 
     Parameters
     ----------

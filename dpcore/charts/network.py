@@ -71,7 +71,10 @@ def network(families: pd.DataFrame, longest: int = 40) -> Chart:
 
 
 def _parent_of_all(count: int, links: Links) -> list[int]:
-    """Return the nodes that are parents of all others, if there are several; mostly a class."""
+    """Return the nodes that are parents of all other nodes; mostly the class column.
+
+    There are none if there are few other nodes. `links` are pairs of parent and child.
+    """
     below = [parent for parent, _ in links]
     return [node for node in dict.fromkeys(below) if below.count(node) == count - 1 >= FEWEST]
 
@@ -115,7 +118,11 @@ def graph(edges: pd.DataFrame, nodes: pd.DataFrame, longest: int = 40) -> Chart:
 
 
 def _nodes(frame: pd.DataFrame, name: str, near: Iterable[Sequence[str]], longest: int) -> pd.DataFrame:
-    """Rename a frame's columns to the chart's, with short node names."""
+    """Rename a frame's columns to the chart's, with short node names.
+
+    `name` is the column of node names, and `near` has the names of each node's neighbors. Names
+    have at most `longest` letters.
+    """
     maybe = ["score"] if "score" in frame else []
     data = tidy(frame, [name, "cluster"], ["cells", "epsilon", *maybe]).rename(columns={name: "name"})
     spent, measure = data["epsilon"].clip(lower=0).fillna(0), "rho" if "rho" in frame else "epsilon"
@@ -131,7 +138,11 @@ def _nodes(frame: pd.DataFrame, name: str, near: Iterable[Sequence[str]], longes
 
 
 def _drawn(data: Any, links: Links, picture: str, cases: Any, *, arrows: bool, **values: Any) -> Chart:
-    """Draw nodes and links; a node's tooltip names its neighbors."""
+    """Draw nodes and links; a node's tooltip names its neighbors.
+
+    `data` comes from `_nodes`; `links` are pairs of row numbers, drawn as `arrows` or lines.
+    `picture` and `cases` choose the texts in `pictures.toml`.
+    """
     named, clusters = len(data) <= MOST_NAMED, in_order(data["cluster"])
     headings = [short(name) for name in clusters]
     if all(name.isdecimal() for name in clusters):
@@ -180,7 +191,10 @@ def _drawn(data: Any, links: Links, picture: str, cases: Any, *, arrows: bool, *
 
 
 def _looks(data: pd.DataFrame, low: float, high: float) -> list[Any]:
-    """Return the channels of nodes: area by epsilon, color by cells, shape by whether measured."""
+    """Return the channels of nodes: area by epsilon, color by cells, shape by whether measured.
+
+    Areas are from `low` to `high` square pixels.
+    """
     grey: Any = {"symbolFillColor": NEUTRAL, "symbolStrokeWidth": 0}
     kinds = {say(kind): shape for kind, shape in KINDS.items() if say(kind) in set(data["kind"])}
     spent, most, least = data["epsilon"].max(), largest(data["cells"], 1), data["cells"].min()
@@ -202,7 +216,8 @@ def _looks(data: pd.DataFrame, low: float, high: float) -> list[Any]:
 def _upright(path: Sequence[Point], rise: float) -> list[Point]:
     """Return the points of a spline that leaves and reaches each row of nodes upright.
 
-    A line between two nodes of one row goes below the row.
+    `path` has the points on the way, and `rise` is the distance in pixels that stays upright. A
+    line between two nodes of one row goes below the row.
     """
     found = [path[0]]
     for (x, y), (right, below) in pairwise(path):
@@ -214,7 +229,11 @@ def _upright(path: Sequence[Point], rise: float) -> list[Point]:
 
 
 def _heads(plot: Plot, paths: list[tuple[int, Any]], radius: Any, area: int, **look: Any) -> Any:
-    """Draw an arrow head at each path's end, just outside the node, in the path's direction."""
+    """Draw an arrow head at each path's end, just outside the node, in the path's direction.
+
+    A path is a pair: its node and its points. `radius` has the radius of every node in pixels, and
+    `area` is the size of a head.
+    """
     rows = [(node, *way[-1], way[-2][1] < way[-1][1], radius[node] + area**0.5 / 2) for node, way in paths]
     data = pd.DataFrame(rows, columns=["node", "x", "y", "down", "gap"])
     turn: Any = {"angle": alt.ExprRef("datum.down ? 180 : 0")}
@@ -223,7 +242,11 @@ def _heads(plot: Plot, paths: list[tuple[int, Any]], radius: Any, area: int, **l
 
 
 def _arrange(links: Links, clusters: Sequence[int], left: Any, right: Any, width: float, step: float) -> Any:
-    """Return the nodes' positions, a path per link, boxes of the clusters, and the total height."""
+    """Return the nodes' positions, a path per link, boxes of the clusters, and the total height.
+
+    `clusters` has each node's cluster; `left` and `right` are the pixels that a node needs on
+    either side, `width` the pixels of all, and `step` those of a row.
+    """
     order = _ranked(len(clusters), links)
     groups = [[node for node in order if clusters[node] == c] for c in range(max(clusters, default=0) + 1)]
     per_shelf = max(1, int(width // max([60, *(left + right + 24)])))
@@ -267,7 +290,8 @@ def _rows(order: list[int], links: Links, left: Any, right: Any, low: float, hig
     """Place one cluster's items along their rows, and return the items on the way of each link.
 
     An item is a node and a row: the node's own, or a row below it that the lines to its children
-    cross.
+    cross. `order` has the cluster's nodes, parents first; `left` and `right` are the pixels that a
+    node needs on either side, and `low` to `high` those of the cluster.
     """
     rank = {node: position for position, node in enumerate(order)}
     inside = {link: sorted(link, key=rank.__getitem__) for link in links if rank.keys() >= set(link)}
@@ -315,7 +339,10 @@ def _rows(order: list[int], links: Links, left: Any, right: Any, low: float, hig
 
 
 def spread_positions(wish: list[float], sides: list[tuple[float, float]], low: float, high: float) -> list[float]:
-    """Return the positions nearest to `wish` that keep order and distances, inside low..high."""
+    """Return the positions nearest to `wish` that keep order and distances, inside low..high.
+
+    `sides` has the space that each item needs to its left and right.
+    """
     from scipy.optimize import isotonic_regression  # slow, and needed nowhere else here
 
     lefts, rights = np.transpose(sides)
@@ -328,7 +355,7 @@ def spread_positions(wish: list[float], sides: list[tuple[float, float]], low: f
 
 
 def trust() -> Chart:
-    """Draw where the noise is added: by a curator who holds the true rows, or by each person.
+    """Draw who adds the noise: a curator who holds the true rows, or each person.
 
     Returns
     -------
@@ -350,7 +377,7 @@ def frameworks() -> Chart:
 
 
 def _diagram(picture: str) -> Chart:
-    """Draw two rows of boxes from `pictures.toml`; on a phone, two columns."""
+    """Draw two rows of boxes and arrows that `pictures.toml` lists; on a phone, two columns."""
     own = PICTURES[picture]
     held = pd.DataFrame(own["boxes"]).replace({"color": COLORS}).assign(lane=0, way=-1)
     ways = pd.DataFrame(own["arrows"]).replace({"color": COLORS})
@@ -382,7 +409,11 @@ def _diagram(picture: str) -> Chart:
 
 
 def _placed(data: pd.DataFrame, x: Any, y: Any, *channels: Any) -> Any:
-    """Return the span `low` to `high` between items of a row, or a box around a single one."""
+    """Return a chart of the items of a diagram, placed in rows or, on a phone, in columns.
+
+    An item of `data` spans `low` to `high` of its `row`; one with both equal is a box around that
+    point. `x` and `y` are the fields, or pairs of fields, that the marks use.
+    """
     (wide, tall), (narrow, high), way = *HALVES, data["way"]
     across, down = 0.13 + 0.74 * data[["low", "high"]], 0.24 + 0.66 * data[["low", "high"]]
     same = data["low"] == data["high"]

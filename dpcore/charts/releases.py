@@ -192,7 +192,11 @@ def reported_shares(frame: pd.DataFrame, *, column: str) -> Chart:
 
 
 def _frequent(data: pd.DataFrame, by: list[str], most_drawn: int = MOST) -> tuple[Any, Any]:
-    """Return the frequent values by one of the shares, the rest summed, and a note for the title."""
+    """Return a column's frequent values, the others summed in one row, and a note for the title.
+
+    `data` has a row per value. A value is frequent by the largest of its shares in the columns
+    `by`; at most `most_drawn` are.
+    """
     most = data[by].max(axis=1)
     kept = most.rank(method="first", ascending=False).le(FEW) | most.ge(RARE)
     kept &= most.rank(method="first", ascending=False).le(most_drawn)
@@ -205,7 +209,11 @@ def _frequent(data: pd.DataFrame, by: list[str], most_drawn: int = MOST) -> tupl
 
 
 class _Values:
-    """Layout of a column's values: side by side if few and short, else one below the other."""
+    """Layout of a column's values and shares: side by side if few and short, else in rows.
+
+    `picture` is its table in `pictures.toml`, `data` has a row per value, and `fields` are the
+    columns of shares.
+    """
 
     def __init__(self, picture: str, data: pd.DataFrame, fields: list[str]) -> None:
         most = max(UPRIGHT // max(len(data), 1), 1)
@@ -230,11 +238,11 @@ class _Values:
         self.tooltip = self.plot.tooltip_of(data)
 
     def sides(self, name: Any, share: Any) -> tuple[Any, Any]:
-        """Return the axes of names and shares as horizontal and vertical axis."""
+        """Return the names' and the shares' axis or field as horizontal and vertical one."""
         return (name, share) if self.upright else (share, name)
 
     def __call__(self, share: Any) -> Any:
-        """Return a chart at these shares."""
+        """Return a chart of the values at these shares: a field, or a pair of fields."""
         return self.plot(self.data, *self.sides("value", share), self.tooltip)
 
     def bars(self, field: str) -> Any:
@@ -242,7 +250,7 @@ class _Values:
         return self(field).mark_bar(color=REAL, opacity=0.5)
 
     def interval(self, color: str, width: int, low: str, high: str) -> Any:
-        """Draw a line from one share to another."""
+        """Draw a line from the share in the field `low` to that in `high`."""
         return self((low, high)).mark_rule(color=color, strokeWidth=width)
 
     def numbers(self, note: dict[str, str]) -> list[Any]:
@@ -325,7 +333,7 @@ def steps(frame: pd.DataFrame, *, column: str) -> Chart:
 
 
 def worst_columns(frame: pd.DataFrame) -> Chart:
-    """Draw the 20 columns, or sets of columns, that are furthest from the real ones.
+    """Draw the 20 columns, or sets of columns, that are furthest from the real data.
 
     Parameters
     ----------
@@ -342,7 +350,7 @@ def worst_columns(frame: pd.DataFrame) -> Chart:
 
 
 def worst_pairs(frame: pd.DataFrame) -> Chart:
-    """Draw the ten pairs of columns that are furthest from the real ones.
+    """Draw the ten pairs of columns that are furthest from the real data.
 
     Parameters
     ----------
@@ -361,7 +369,10 @@ def worst_pairs(frame: pd.DataFrame) -> Chart:
 
 
 def _worst(data: pd.DataFrame, case: str, most: int) -> Chart:
-    """Draw a bar per set of columns, largest first, with the sampling-noise floor."""
+    """Draw a bar per set of columns, largest distance first, with the sampling-noise floor.
+
+    `case` is "columns" or "pairs", and `most` the largest number of bars.
+    """
     shown = data[["attributes", "avd", "floor"]].dropna(subset="avd")
     shown = shown.sort_values("avd", ascending=False, kind="stable").head(most)
     shown = distinct(shown.reset_index(drop=True), "attributes")
@@ -429,7 +440,11 @@ def classifier_scores(frame: pd.DataFrame) -> Chart:
 
 
 def _scored(data: Any, kinds: Any, looks: Any, majority: float, case: str, title: str | None = None) -> Chart:
-    """Draw scores per model and kind: a mark per run, the mean in figures, 95% t-intervals."""
+    """Draw scores per model and kind: a mark per run, the mean in figures, 95% t-intervals.
+
+    `kinds` are the values of the column `kind` in their order, and `looks` their channels. `case`
+    chooses the texts in `pictures.toml`, and `title` is that of the axis.
+    """
     across = accuracies(majority) | {"title": title}
     low = across["scale"].domain[0]
     data["model"] = labels(data["model"].map(say))
@@ -514,7 +529,10 @@ def redraws(frame: pd.DataFrame, *, references: pd.DataFrame | None = None, smal
 
 
 def _spread(data: pd.DataFrame, metric: str, shown: Callable[[float], str]) -> str:
-    """Return a text: a metric, its value in the release shown, and the range of repeated runs."""
+    """Return a text: a metric, its value in the release shown, and the range of repeated runs.
+
+    `shown` formats a value.
+    """
     own = data[data["metric"] == metric].set_index("which")["value"]
     here, rest = own[own.index == say(HERE)].map(shown), own[own.index == say(OTHERS)]
     others = say("no others")
@@ -524,7 +542,11 @@ def _spread(data: pd.DataFrame, metric: str, shown: Callable[[float], str]) -> s
 
 
 def axis_of(quantity: str, title: str, values: pd.Series, references: pd.DataFrame | None) -> ChartAxis | None:
-    """Return the axis that a quantity has in all charts, wide enough for values; None if none."""
+    """Return the axis that a quantity has in all charts; None if it has none.
+
+    `quantity` is "accuracy", empty (no such axis), or another name for a distance from 0 to 1. The
+    axis is wide enough for `values` and `references`.
+    """
     if quantity == "accuracy":
         known: Any = [] if references is None else references["value"]
         return accuracies(min([*known, *(values + BELOW)], default=0)) | {"title": say(title)}
@@ -587,7 +609,8 @@ def run_strips(
 def costs(frame: pd.DataFrame, *, majority: float = math.nan) -> Chart:
     """Draw the accuracy that random splits and noisy counts cost, down to the released trees.
 
-    They show what random choices cost, and what noise in the counts costs.
+    Each step shows what it changes: the best trees, then trees with splits chosen at random, then
+    their noisy counts.
 
     Parameters
     ----------

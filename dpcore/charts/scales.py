@@ -49,7 +49,7 @@ def scaled_axis(scale: alt.Scale, **axis: Any) -> ChartAxis:
 
 
 def span(low: float, high: float, **more: Any) -> alt.Scale:
-    """Return a linear scale from one end to the other."""
+    """Return a linear scale from `low` to `high`."""
     return alt.Scale(domain=[low, high], nice=False, **more)
 
 
@@ -61,7 +61,8 @@ def log_scale(padding: float) -> alt.Scale:
 def log_axis(padding: float, numbers: pd.Series | pd.DataFrame) -> ChartAxis:
     """Return a log axis with ticks at the powers of ten among these numbers.
 
-    If there are few, Vega chooses the ticks.
+    If there are few powers, Vega chooses the ticks. `padding` is the number of pixels free at the
+    ends.
     """
     exponents = np.log10(numbers.to_numpy(dtype=float))
     low, high = np.nanmin([np.inf, *exponents.ravel()]), np.nanmax([-np.inf, *exponents.ravel()])
@@ -76,9 +77,9 @@ def log_title(title: str, log: bool) -> str:
 
 
 def names_axis(labels: Iterable[str], **scale: Any) -> ChartAxis:
-    """Return an axis of names in their order.
+    """Return an axis of names in the order of `labels`.
 
-    Without it, a redrawn chart would keep the order of old data.
+    Without this order, a redrawn chart would keep the order of old data.
     """
     return {"scale": alt.Scale(domain=in_order(labels) or alt.Undefined, **scale), "type": "nominal"}
 
@@ -89,14 +90,14 @@ def shares(**axis: Any) -> ChartAxis:
 
 
 def share_axis(title: str, data: pd.DataFrame) -> ChartAxis:
-    """Return the axis of the shares of a column's values."""
+    """Return the axis of the shares of a column's values, wide enough for all numbers in `data`."""
     low, high = float(np.nanmin([0.0, *data.min()])), largest(data.max(), 0.0)
     end = next((end for end in ENDS if end >= 1.02 * high), max(high, 1.0))
     return scaled_axis(span(low, end), format="~%", tickCount=6) | {"title": title}
 
 
 def distances(title: str, times: int = 1) -> ChartAxis:
-    """Return the axis of distances from 0 to 1, shown as multiples.
+    """Return the axis of distances from 0 to 1, labeled with `times` the distance.
 
     It is the same for every release, so that two can be compared at a glance; a root scale keeps
     small numbers visible.
@@ -106,13 +107,17 @@ def distances(title: str, times: int = 1) -> ChartAxis:
 
 
 def accuracies(majority: float = BELOW) -> ChartAxis:
-    """Return the axis of accuracies, from 10 points below the majority class or from chance."""
+    """Return the axis of accuracies up to 100%.
+
+    It begins 10 points below `majority`, the accuracy of the majority class, rounded down to a
+    multiple of 5%; by default at 0%.
+    """
     low = math.floor(20 * max(majority - BELOW, 0) + 1e-6) / 20 if math.isfinite(majority) else 0.0
     return scaled_axis(span(low, 1, zero=False), format="~%", tickCount=6)
 
 
 def epsilons(held: Iterable[float], **axis: Any) -> ChartAxis:
-    """Return the log axis of epsilons, wide enough for these values."""
+    """Return the log axis of epsilons, wide enough for the values in `held`."""
     logs = np.log10([value for value in held if 0 < value < math.inf] or [1.0])
     first = min(math.log10(LEAST), math.floor(logs.min() + 1e-9))
     last = next((end for end in np.log10([USUAL, MOST]) if end >= logs.max()), math.ceil(logs.max() + 0.01))

@@ -143,7 +143,8 @@ def _boxes(frame: pd.DataFrame) -> pd.DataFrame:
 def _columns(data: pd.DataFrame, width: float) -> pd.DataFrame:
     """Return the horizontal layout of each level: lines, boxes, and the next level's lines.
 
-    The columns are `start`, `left`, `right` and `hang`, in pixels.
+    `width` is that of the drawing. The columns are in pixels: `start` (where lines to the level's
+    boxes begin), `left` and `right` (the boxes' ends), and `hang` (the next level's `start`).
     """
     longest = data.assign(box=data[["head", "foot"]].map(len).max(axis=1), line=data["branch"].map(len))
     needs = longest.groupby("level")[["line", "box"]].max() * ROOM + [26, 18]
@@ -184,8 +185,8 @@ def _rows(parents: Any) -> pd.DataFrame:
 def _lines(plot: Plot, data: pd.DataFrame) -> Any:
     """Draw the lines between each node and its parent, and from a node to its children.
 
-    `data`: what `_rows` says, and along the way `start`, `left`, `right`, `hang`: from line to node
-    to line.
+    `data` has, for each node, `y`, `high` and `low` from `_rows`, and `start`, `left`, `right` and
+    `hang` from `_columns`.
     """
     inner = data.dropna(subset="high")
     ways = data[["start", "left", "y", "y"]], inner[["right", "hang", "y", "y"]], inner[["hang", "hang", "high", "low"]]
@@ -194,7 +195,10 @@ def _lines(plot: Plot, data: pd.DataFrame) -> Any:
 
 
 def _paler(color: str, part: float) -> str:
-    """Blend a color with pale grey, so that text on it can be read on any page."""
+    """Blend a color with pale grey, so that text on it can be read on any page.
+
+    `part` is the color's share of the blend.
+    """
     channels = np.array([[int(one[i : i + 2], 16) for i in (1, 3, 5)] for one in (color, PALE)])
     mixed = part * channels[0] + (1 - part) * channels[1]
     return "#" + "".join(f"{value:02x}" for value in mixed.round().astype(int))
@@ -252,7 +256,11 @@ def _nodes(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _upper(data: pd.DataFrame) -> pd.DataFrame:
-    """Keep as many levels as have at most 150 nodes at the right side, at least a part of one."""
+    """Keep the levels from the root that have at most 150 nodes at the right side.
+
+    If the first level below the root has more, its first nodes are kept, and one node stands for
+    the others.
+    """
     for level in range(int(data["depth"].max()), 0, -1):
         kept = data[data["depth"] <= level]
         kept = kept.assign(end=kept["end"] | (kept["depth"] == level))
@@ -268,7 +276,10 @@ def _upper(data: pd.DataFrame) -> pd.DataFrame:
 
 
 def _across(data: pd.DataFrame, letters: int, width: int) -> pd.DataFrame:
-    """Place nodes and their labels: a column per level, as wide as its names, then all values."""
+    """Place nodes and their labels: a column per level, as wide as its names, then all values.
+
+    `letters` is the size of the letters and `width` that of the drawing, in pixels.
+    """
     counts = [  # a group at the right side says how many values it holds
         f" ({leaves:,})" if end and leaves > 1 and path else ""
         for leaves, end, path in zip(data["leaves"], data["end"], data["path"], strict=True)
@@ -381,7 +392,7 @@ def count_tree(frame: pd.DataFrame, *, width: int = 820) -> Chart:
 
 
 def _level_names(data: pd.DataFrame) -> list[str]:
-    """Return each row's level name: its number, and the column that it splits if that is one."""
+    """Return each row's level name: its number, and what it splits if all nodes split alike."""
     alike = data.groupby("level")["divides"].transform("nunique") == 1
     return [
         f"{level:.0f}: {short(say(ALL) if name == ALL else name)}" if same else say("level {level:.0f}", level=level)

@@ -140,7 +140,7 @@ def ratio_band(frame: pd.DataFrame, *, epsilon: float, whole: bool = False) -> C
 
 
 def answer_strip(frame: pd.DataFrame, *, low: float, high: float) -> Chart:
-    """Draw some answers that were sampled in each world, on the axis of the other charts.
+    """Draw some answers that were sampled in each world, on the axis of `two_worlds`.
 
     Parameters
     ----------
@@ -170,13 +170,16 @@ def answer_strip(frame: pd.DataFrame, *, low: float, high: float) -> Chart:
 
 
 def _answers(data: pd.DataFrame, whole: bool) -> ChartAxis:
-    """Return the axis of answers that stacked charts share."""
+    """Return the axis of answers that the charts of two worlds share, to stand below each other.
+
+    If `whole`, answers are whole numbers, and there is room for their bars.
+    """
     room = 0.6 if whole else 0.0
     return _across(*([data["answer"].min() - room, data["answer"].max() + room] if len(data) else [0.0, 1.0]))
 
 
 def _across(low: float, high: float) -> ChartAxis:
-    """Return an axis low..high of answers whose labels stay inside its ends."""
+    """Return an axis of answers from `low` to `high` whose labels stay inside its ends."""
     room = 0.07 * (high - low)
     step = next((step for step in STEPS if (high - low) / step <= MOST_TICKS), STEPS[-1])
     ticks = np.arange(math.ceil((low + room) / step), math.floor((high - room) / step) + 1) * step
@@ -185,12 +188,15 @@ def _across(low: float, high: float) -> ChartAxis:
 
 
 def _ratios(most: float, tick: float) -> ChartAxis:
-    """Return the axis of log ratios, labeled with the ratios."""
+    """Return the axis of log ratios, labeled with the ratios.
+
+    It goes from -most to most, with labels at -tick, 0 and tick.
+    """
     return scaled_axis(span(-most, most), **STACKED, values=[-tick, 0.0, tick], labelExpr=TIMES)
 
 
 def _band(plot: Plot, epsilon: float, color: str, opacity: float) -> Any:
-    """Draw the band of log ratios that an epsilon allows."""
+    """Draw the band of log ratios that an epsilon allows: from -epsilon to epsilon."""
     band = plot(one_row(low=-epsilon, high=epsilon), None, ("low", "high"))
     return band.mark_rect(color=color, opacity=opacity, **CLIP)
 
@@ -209,10 +215,10 @@ def world_piles(
     lower: float = 0.0,
     logarithmic: bool = False,
 ) -> Chart:
-    """Draw the frequencies of the attacker's number in two neighboring worlds.
+    """Draw the frequencies of the number that an attacker computes in two neighboring worlds.
 
-    It also shows the event that tells them apart, which is "at or above" or "at or below" the
-    threshold.
+    It also shows the event that tells the worlds apart: the number is "at or above" or "at or
+    below" the threshold.
 
     Parameters
     ----------
@@ -273,13 +279,20 @@ def world_piles(
 
 
 def _numbers(data: pd.DataFrame, number: str) -> ChartAxis:
-    """Return the axis of the attacker's number that stacked charts share."""
+    """Return the axis of the attacker's number, which charts below each other share.
+
+    `data` has the bins from `left` to `right`, and `number` says what the attacker computes.
+    """
     low, high = (float(data["left"].min()), float(data["right"].max())) if len(data) else (0.0, 1.0)
     return scaled_axis(span(low, high, zero=False), grid=False, titleLimit=760) | {"title": wrap_text(number, 95)}
 
 
 def _event(plot: Plot, data: pd.DataFrame, edge: float, text: str, *, above: bool) -> list[Any]:
-    """Draw the event's region, its edge, and the epsilon that it proves."""
+    """Draw the region of an attacker's event, its edge, and a text.
+
+    The event is that the attacker's number is at or above `edge`, or at or below it. `text` says
+    how often that happened, and which epsilon it proves.
+    """
     low, high = float(data["left"].min()), float(data["right"].max())
     # Words go where there is more room, and not beyond the end of a narrow chart.
     rest, side, sign = ("width - ", "left", "") if edge < (low + high) / 2 else ("", "right", "-")
@@ -296,7 +309,7 @@ def _event(plot: Plot, data: pd.DataFrame, edge: float, text: str, *, above: boo
 
 
 def times(epsilon: float) -> str:
-    """Return a text with the ratio of two frequencies that an epsilon allows."""
+    """Return a text with the ratio of two worlds' frequencies that an epsilon allows."""
     text, ratio = epsilon_text(epsilon), math.exp(min(epsilon, TOO_MANY))
     if epsilon < TOO_MANY:
         return say("epsilon {epsilon}, at most {ratio:,.3g} times as frequent", epsilon=text, ratio=ratio)
@@ -304,9 +317,9 @@ def times(epsilon: float) -> str:
 
 
 def world_ratios(frame: pd.DataFrame, *, number: str, claimed: float, proved: float) -> Chart:
-    """Draw the ratio of each bin's frequencies in world B and in world A.
+    """Draw how much more frequent each bin of the attacker's number is in world B than in world A.
 
-    It also shows what the epsilons allow.
+    It also shows the ratios that the claimed and the proven epsilon allow.
 
     Parameters
     ----------
@@ -428,7 +441,7 @@ def game_scores(frame: pd.DataFrame, *, limit: pd.DataFrame) -> Chart:
 def share_right(frame: pd.DataFrame, *, epsilon: float, noiseless: float, title: str) -> Chart:
     """Draw how often an attack is right against epsilon, and the most that epsilon allows.
 
-    A coin and noiseless numbers are marked as well.
+    A fair coin and the attack on noiseless numbers are marked as well.
 
     Parameters
     ----------
@@ -557,7 +570,10 @@ def group_strips(
 
 
 def _shares(plot: Plot, x: str, data: pd.DataFrame, chosen: pd.DataFrame) -> list[Any]:
-    """Draw a mark for each row, and for the chosen one a diamond with its share in bold."""
+    """Draw a mark for each row, and for the `chosen` row a diamond with its share in bold.
+
+    `x` is the field of the horizontal axis; the other is `share`.
+    """
     marked = chosen.assign(text=chosen["share"].map(percent))
     return [
         plot(data, x, "share", plot.tooltip).mark_point(filled=True, size=70, color=RELEASED, opacity=1),

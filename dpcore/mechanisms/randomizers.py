@@ -72,7 +72,11 @@ class Channel(ABC):
 
     @property
     def rule(self) -> dict[str, Any]:
-        """Public facts that reading a report needs besides gain and base or scale; JSON-ready."""
+        """Public facts of the randomizer that a reader of reports needs, as JSON-ready values.
+
+        For categories they come besides `gain` and `base`, for numbers besides the scale of the
+        noise. By default there are none.
+        """
         return {}
 
     @property
@@ -84,7 +88,8 @@ class Channel(ABC):
 class CategoryChannel(Channel):
     """Randomizer of a category, one of `size` values.
 
-    A report supports value j with probability `gain` + base[j] if j is the true value, otherwise
+    A report may support several values: the set bits of OUE, or every value with the hash that OLH
+    reports. It supports value j with probability `gain` + base[j] if j is the true value, otherwise
     with probability base[j]. `base` has the shape (size,).
     """
 
@@ -214,24 +219,25 @@ class CategoryChannel(Channel):
 
 
 def lie_probability(epsilon: Epsilon, size: int = 2) -> float:
-    """Return 1 / (e^epsilon + size - 1), rounded up: the probability of each false value.
+    """Return 1 / (e^epsilon + size - 1), rounded up: the probability of reporting each false value.
 
-    It is the next multiple of the step between uniform draws. A false value less probable than the
-    smallest draw would never be reported, and the channel would exceed any epsilon.
+    `size` is the number of values. The result is the next multiple of the step between uniform
+    draws. A false value less probable than the smallest draw would never be reported, and the
+    channel would exceed any epsilon.
     """
     ratio = exp(-min(float(epsilon), SMALLEST_RATIO)) if epsilon < inf else 0.0
     return ceil(ratio / (1 + (size - 1) * ratio) * DRAW_GRID) / DRAW_GRID
 
 
 def check_size(size: int) -> int:
-    """Return `size`; raise ParameterError if a channel would have no value."""
+    """Return `size`, the number of values; raise ParameterError if it is below 1."""
     if size < 1:
         raise ParameterError(f"A randomizer needs at least 1 value; got {size}.", "Declare the column's values.")
     return size
 
 
 class KeepOrDraw(CategoryChannel):
-    """Channels whose report is one of the values."""
+    """Channels whose report is one of the values: the true one is kept, or a value is drawn."""
 
     @cached_property
     def matrix(self) -> Floats:
@@ -548,7 +554,7 @@ def best_channel(size: int, epsilon: Epsilon) -> CategoryChannel:
 
 
 def check_probability(name: str, value: float) -> float:
-    """Return `value` as a float; raise ParameterError if it is not in [0, 1]."""
+    """Return `value` as a float; raise ParameterError, which says `name`, unless it is in [0, 1]."""
     if not (is_number(value) and 0 <= value <= 1):
         raise ParameterError(f"`{name}` must be a probability; got {value!r}.", "Use a number from 0 to 1.")
     return float(value)
@@ -557,7 +563,8 @@ def check_probability(name: str, value: float) -> float:
 class TRR(Channel):
     """Report y = a x + b with a and b drawn from public sets, or x with Laplace noise.
 
-    Paper 004, section 4.
+    x is a person's number. Paper 004, section 4: as published with sets, corrected with Laplace
+    noise.
 
     Parameters
     ----------

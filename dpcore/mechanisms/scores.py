@@ -96,7 +96,7 @@ class Score(ABC):
 
     @abstractmethod
     def bounds(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> Bounds:
-        """Return the bounds for candidates with tables of these shapes.
+        """Return bounds on one person's change of scores, for candidates with tables of `shapes`.
 
         `rows` is the public number of rows under replace. Under add_remove it is a public upper
         bound, or None.
@@ -106,7 +106,7 @@ class Score(ABC):
 class TableScore(Score):
     """Score of one contingency table with two axes: the first column, and all other columns.
 
-    A candidate is a set of columns, the child first.
+    A candidate is a sequence of columns: the child first, then its parents.
     """
 
     monotone_when_added: bool = False
@@ -125,7 +125,7 @@ class TableScore(Score):
     def score_tables(self, tables: Counts, relation: Relation) -> Floats:
         """Return the scores of m tables of one shape, as an array of shape (m,).
 
-        `tables` has the shape (rows, columns, m).
+        `tables` has the shape (rows, columns, m): m tables with two axes each.
         """
         return np.array([self.score_table(tables[..., i], relation) for i in range(tables.shape[-1])], float)
 
@@ -168,7 +168,10 @@ def xlog2(counts: NDArray[np.number]) -> Floats:
 
 
 def per_record(values: Floats, totals: Counts, relation: Relation) -> Floats:
-    """Divide values by the numbers of records under replace, and not under add_remove."""
+    """Divide values by the numbers of records under replace, and not under add_remove.
+
+    `totals` has the number of records of each table.
+    """
     return values if relation is Relation.ADD_REMOVE else values / np.maximum(totals, 1)
 
 
@@ -195,7 +198,7 @@ MOST_ASSIGNED = 8  # most parent values for which F tries all assignments
 
 
 class Entropy(TableScore):
-    """H(X) under replace, n H(X) under add_remove.
+    """Entropy H(X) of a column X, in bits: H under replace, n H for n rows under add_remove.
 
     Replace: H = sum f(c), f(c) = -(c/n) log2(c/n) concave. Moving one record from a cell to another
     changes H by increments of f, which are extreme at c = 0 and c = n: at most D_b(n), attained
@@ -220,7 +223,7 @@ class Entropy(TableScore):
 
 
 class MutualInformation(TableScore):
-    """I(X; Pi) under replace, n I under add_remove.
+    """Mutual information I(X; Pi) of a child X and its parents Pi, in bits; n I under add_remove.
 
     Replace: D_b(n) if X or Pi is binary, D_g(n) in general (Zhang et al., PrivBayes, Lemma 4.1).
     Add_remove: n I = n log n + sum c_xp log c_xp - sum c_x log c_x - sum c_p log c_p. Adding to
@@ -256,7 +259,10 @@ class MutualInformation(TableScore):
 
 
 class R(TableScore):
-    """R = ½ ||P_XPi - P_X P_Pi||_1 under replace, n R under add_remove (PrivBayes, TODS 2017).
+    """Half the L1 distance of child X and parents Pi from independence (PrivBayes, TODS 2017).
+
+    R = ½ ||P_XPi - P_X P_Pi||_1 under replace, with the joint shares P_XPi and the shares P_X, P_Pi
+    of each side; n R for n rows under add_remove.
 
     Add_remove: write u, v for the added record's indicator vectors, p, q for the marginals of the
     table before, and n for the size after. T = N - N_x N_pi^T / n changes by exactly ((n-1)/n)
@@ -397,9 +403,10 @@ def information_rounding(shape: Shape, relation: Relation, n: int) -> float:
 
 
 def information_step(n: int) -> float:
-    """Return the most that one added record changes n times an entropy or mutual information.
+    """Return the most that one added record changes n H or n I, in bits.
 
-    It is g(n) in the module, in bits.
+    H is an entropy, I a mutual information, n the number of records: g(n) = log2(n + 1) + n log2(1
+    + 1/n).
     """
     return log2(n + 1) + n * log2((n + 1) / n)
 
@@ -407,7 +414,8 @@ def information_step(n: int) -> float:
 def binary_information_step(n: int) -> float:
     """Return the most that one replaced record of n changes an entropy, in bits.
 
-    It also bounds the change of a mutual information with a binary side; D_b(n) in the module.
+    It is D_b(n) in the module. It also bounds the change of a mutual information if one side has
+    two values.
     """
     return (log2(n) + (n - 1) * log2(n / (n - 1))) / n if n > 1 else 0.0
 
@@ -518,9 +526,9 @@ class ClassLogScore(Score):
     def bounds(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> Bounds:
         """Return bounds on one person's change of the log scores.
 
-        One added or removed record changes one candidate only, hence the loss. Rounding: with B the
-        largest logarithm, a term has an error of 32 B units, plus a unit per addition in its sum
-        over values. The sum of J + 1 terms adds J + 1 units of (J + 1) B.
+        One added or removed record changes one candidate only, so the loss is once the sensitivity.
+        Rounding: with B the largest logarithm, a term has an error of 32 B units, plus a unit per
+        addition in its sum over values. The sum of J + 1 terms adds J + 1 units of (J + 1) B.
         """
         terms = len(self.features) + 1
         largest = 2 * log(most_rows(rows) + self.smoothing * MOST_VALUES) + abs(log(self.smoothing))
@@ -532,7 +540,8 @@ class ClassLogScore(Score):
 def class_log_scores(log_prior: Floats, tables: Sequence[NDArray[np.number]], rows: Codes, smoothing: float) -> Floats:
     """Return log p(c) + sum_j log p(x_j | c) for rows of codes, shape (m, n_classes).
 
-    `tables` has the class x value counts of each feature.
+    `log_prior` has log p(c) of each class c. `tables` has, for each column j, its counts of shape
+    (classes, values); `smoothing` is added to every count. `rows` has the m rows.
     """
     scores = np.tile(log_prior, (len(rows), 1))
     for j, table in enumerate(tables):
@@ -557,7 +566,9 @@ class SplitScore(TableScore):
 
 
 class Max(SplitScore):
-    """Max = sum over groups j of max_c N_jc (Friedman and Schuster 2010).
+    """Max = sum over groups j of max_c N_jc: the rows of each group's most frequent class.
+
+    N_jc counts the rows of class c in group j (Friedman and Schuster 2010).
 
     A record changes one cell by 1 and hence one group's maximum by at most 1, upward when added:
     sensitivity 1, monotone. A replaced record lowers one group's maximum by at most 1 and raises
@@ -582,7 +593,8 @@ class Max(SplitScore):
 class Gini(SplitScore):
     """Gini = -sum_j t_j (1 - sum_c (t_jc/t_j)^2), the negative count-scaled Gini impurity.
 
-    Friedman and Schuster 2010. One group contributes S/t - t with S = sum_c t_c^2. Adding a record
+    t_jc counts the records of class c in group j, and t_j all of the group (Friedman and Schuster
+    2010). One group contributes S/t - t with S = sum_c t_c^2. Adding a record
     of class c changes it by t (2x - 1 - y)/(t + 1), where x = t_c/t and y = S/t^2. From x^2 <= y
     follows 2x - 1 - y <= -(1 - x)^2 <= 0, and from y <= 1 at least -2: the change lies in (-2, 0],
     monotone, sensitivity 2. A replacement is one such fall and one such rise, so again at most 2.
@@ -609,6 +621,9 @@ class Gini(SplitScore):
 class ConditionalEntropy(SplitScore):
     """-|T| H(C|A) = sum_jc t_jc log2(t_jc / t_j), the count-scaled conditional entropy.
 
+    T are the records, A their groups, C their classes; t_jc counts those of class c in group j, and
+    t_j all of the group.
+
     Adding a record to cell (j, c) changes the score by g(t_jc) - g(t_j), which lies in [-g(t_j),
     0]: monotone, and g(N) = log2(N+1) + N log2(1 + 1/N) <= log2(N_max + 1) + 1/ln 2. A replacement
     is one such fall and one such rise.
@@ -618,7 +633,7 @@ class ConditionalEntropy(SplitScore):
     monotone_when_added = True
 
     def score_tables(self, tables: Counts, relation: Relation) -> Floats:
-        """Return -|T| H(C|A), in bits, of m tables of groups x classes."""
+        """Return minus the count-scaled conditional entropies, in bits, of m tables; shape (m,)."""
         return np.asarray(xlog2(tables).sum(axis=(0, 1)) - xlog2(tables.sum(axis=1)).sum(axis=0))
 
     def sensitivity_and_rounding(self, shape: Shape, relation: Relation, rows: int | None) -> Pair:
@@ -633,8 +648,9 @@ class ConditionalEntropy(SplitScore):
 class InfoGain(SplitScore):
     """Information gain per record, H(C) - H(C|A), in bits, of a node of unknown size.
 
-    It lies in [0, log2 |C|], and neighboring tables on tiny nodes attain both ends. So without a
-    lower bound on the node's size, no sensitivity below that range can be proved.
+    C is the class, and A the group, of a record. The gain lies in [0, log2 |C|], and neighboring
+    tables on tiny nodes attain both ends. So without a lower bound on the node's size, no
+    sensitivity below that range can be proved.
     """
 
     name = phrase("information gain")
@@ -655,8 +671,8 @@ class InfoGain(SplitScore):
 class SplitChoice(Score):
     """Score that lists its own candidate splits and scores each by `table_score`.
 
-    `table_score` scores groups x classes (codes of the target). Its sensitivity must not depend on
-    the number of rows of a candidate's table, which is private.
+    `table_score` scores tables of groups x classes. Its sensitivity must not depend on the number
+    of rows of a candidate's table, which is private.
     """
 
     target: str
@@ -756,7 +772,10 @@ class Specialization(SplitChoice):
 
 
 def sum_by_group(table: Counts, groups: NDArray[np.integer[Any]]) -> Counts:
-    """Return the rows of a table summed by group; rows of group -1 are left out."""
+    """Return the rows of a table summed by group; rows of group -1 are left out.
+
+    `groups` has the group of each row of the table, from 0.
+    """
     inside = groups >= 0
     summed = np.zeros((int(groups.max()) + 1, table.shape[1]), dtype=table.dtype)
     np.add.at(summed, groups[inside], table[inside])

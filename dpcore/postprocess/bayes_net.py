@@ -25,21 +25,24 @@ FIRST_SMOOTHING = 0.01  # share of all rows that is spread over a table's cells
 def conditional(table: Floats, smoothing: float = 0.0) -> Floats:
     """Return p(child | parents) from a family's marginal; shape (parents' cells, child's values).
 
-    `table` has the shape (child, *parents). Negative cells count as 0, and `smoothing` rows are
-    spread evenly over all cells first. Parents' values without rows get the child's distribution
-    over all rows, which is uniform if there are none.
+    `table` is the marginal, of shape (child, *parents). Negative cells count as 0, and `smoothing`
+    rows are spread evenly over all cells first. Parents' values without rows get the child's
+    distribution over all rows, which is uniform if there are none.
     """
     cells = np.maximum(table, 0.0).reshape(len(table), -1).T + smoothing / table.size
     return rows_to_one(cells, rows_to_one(cells.sum(axis=0, keepdims=True), 1 / len(table)))
 
 
 def is_contained(family: Family, other: Family) -> bool:
-    """Return whether the columns of a family are all in another family."""
+    """Return whether the columns of a family (a child and its parents) are all in another family."""
     return set(family) <= set(other)
 
 
 def marginal_of(table: Floats, of: tuple[Any, ...], wanted: tuple[Any, ...]) -> Floats:
-    """Return the marginal of the `wanted` columns, in that order, from a table of more columns."""
+    """Return the marginal of the `wanted` columns, in that order, from a table of more columns.
+
+    `of` names the columns of the table, one per axis.
+    """
     summed = table.sum(axis=tuple(i for i, name in enumerate(of) if name not in wanted))
     left = [name for name in of if name in wanted]
     return np.transpose(summed, [left.index(name) for name in wanted])
@@ -55,8 +58,9 @@ def sample_network(
 ) -> Codes:
     """Sample `n` rows from a Bayesian network, parents first; codes of shape (n, columns).
 
-    The columns are in the order of `names`. Counts of a child given its parents are the expected
-    ones, rounded (`draw_given`).
+    The columns are in the order of `names`. A family is a child followed by its parents, and
+    `tables` has its marginal; `smoothing` rows are spread evenly over the cells of each. Counts of
+    a child given its parents are the expected ones, rounded (`draw_given`).
     """
     axis = {name: j for j, name in enumerate(names)}
     largest = max(len(table) for table in tables)
@@ -82,11 +86,12 @@ def sample_binarized(
 ) -> Codes:
     """Sample `n` rows of codes from a sampler of bits, without invalid bit patterns.
 
-    `draw(m, share)` returns m rows of bits, from tables smoothed by that share of all rows. Rows
-    with a bit pattern that stands for no code are drawn again, up to 50 times. Then the tables are
-    smoothed by 1% of the rows, and by twice as much at each further retry, as PrivBayes's authors
-    do. With many columns hardly any row is valid. Then a column without a code takes one of the
-    codes that the sampler gave it in other rows.
+    `binarization` tells which bits stand for which column's code. `draw(m, share)` returns m rows
+    of bits, from tables smoothed by that share of all rows. Rows with a bit pattern that stands for
+    no code are drawn again, up to 50 times. Then the tables are smoothed by 1% of the rows, and by
+    twice as much at each further retry, as PrivBayes's authors do. With many columns hardly any row
+    is valid. Then a column without a code takes one of the codes that the sampler gave it in other
+    rows.
     """
     kept: list[Codes] = []
     missing, smoothing = n, 0.0

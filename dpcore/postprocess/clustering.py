@@ -63,7 +63,7 @@ def spectral_clusters(
 def contiguous_clusters(groups: list[range], k: int) -> Clusters:
     """Split groups of columns in order into at most `k` clusters with similar numbers of columns.
 
-    No group is divided.
+    `groups` are ranges of columns' positions; no group is divided between clusters.
     """
     total = groups[-1].stop if groups else 0
     clusters: dict[int, list[int]] = {}
@@ -76,8 +76,8 @@ def contiguous_clusters(groups: list[range], k: int) -> Clusters:
 def related_columns(similarity: Floats, eta: float) -> Flags:
     """Return which column may have which as a parent, bool array (d, d) (paper 001, eq. 9).
 
-    `similarity` has the noisy similarities of a cluster. A pair is excluded if its similarity is at
-    most `eta` times the best similarity of either column.
+    `similarity` has the noisy similarities of a cluster of d columns. A pair is excluded if its
+    similarity is at most `eta` times the best similarity of either column.
     """
     if len(similarity) < 2:
         return np.ones(similarity.shape, dtype=bool)

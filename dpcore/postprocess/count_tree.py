@@ -35,11 +35,11 @@ SURE = log(20) / sqrt(2)
 
 
 class ReleasedTree(ReleasedDocument):
-    """Noisy counts of partitions that refine each other, from coarse to fine.
+    """Noisy counts of partitions of the domain that refine each other, from coarse to fine.
 
-    By level: `noisy` are the counts of its cells, or an empty array if the level was not measured.
-    `variances` are the variances of the noise on one count: 0 if counts are public, infinite if the
-    level was not measured. With `whole_noise` the noise is integers.
+    By level, one per partition: `noisy` are the counts of its cells, or an empty array if the level
+    was not measured. `variances` are the variances of the noise on one count: 0 if counts are
+    public, infinite if the level was not measured. With `whole_noise` the noise is integers.
     """
 
     title = "tree of counts"
@@ -65,12 +65,12 @@ class ReleasedTree(ReleasedDocument):
 
     @property
     def leaves(self) -> Partition:
-        """Finest partition."""
+        """Finest partition, whose cells are the leaves of the tree."""
         return self.partitions[-1]
 
     @property
     def measured_levels(self) -> list[bool]:
-        """Whether each level was measured, or is public."""
+        """Whether the counts of each level were measured or are public."""
         return [variance < np.inf for variance in self.variances]
 
     @cached_property
@@ -84,10 +84,10 @@ class ReleasedTree(ReleasedDocument):
         return (self.leaves.weights(query.code_masks(self.schema)) for query in queries)
 
     def answers(self, queries: Sequence[RangeQuery], leaves: Floats | None = None) -> Floats:
-        """Return the answers to range queries from counts of `leaves`.
+        """Return the answers to range queries from counts of the tree's leaves.
 
-        The default counts are the consistent ones. A leaf that a query covers in part counts in
-        part.
+        `leaves` has these counts, by default the consistent ones. A leaf that a query covers in
+        part counts in part.
         """
         counts = self.consistent.counts[-1] if leaves is None else leaves
         # a sum, because BLAS threads make small products slower
@@ -97,8 +97,8 @@ class ReleasedTree(ReleasedDocument):
         """Return half the width of a 95% interval around an estimate with this variance.
 
         Noise on integers has steps, so an interval may end just before the decisive integer. One
-        row more covers it: for a single count, P(|z| > m + 1) <= 2q / (1+q) exp(-m / scale), below
-        .05 at every scale.
+        row more covers it: for a single count and a bound m, P(|z| > m + 1) <= 2q / (1+q) exp(-m /
+        scale), with q = exp(-1 / scale), is below .05 at every scale.
         """
         variance = np.maximum(variance, 0.0)
         return np.where(variance > 0, SURE * np.sqrt(variance) + self.whole_noise, 0.0)
@@ -112,17 +112,17 @@ class ReleasedTree(ReleasedDocument):
         return self.half_width(np.array(list(map(self.consistent.query_variance, self._leaf_weights(queries)))))
 
     def noisy_answers(self, queries: Sequence[RangeQuery]) -> tuple[Floats, Floats]:
-        """Return answers from inconsistent counts, and half the widths of their 95% intervals.
+        """Return answers from the noisy counts, and half the widths of their 95% intervals.
 
-        An answer is the sum of the fewest measured nodes inside the query, from the top, and of
-        shares of leaves.
+        Noisy counts are not consistent: children need not sum to their parents. An answer is the
+        sum of the fewest measured nodes inside the query, from the top, and of shares of leaves.
         """
         found = [self._noisy_answer(query) for query in queries]
         estimates, variances = np.array(found).reshape(-1, 2).T
         return estimates, self.half_width(variances)
 
     def _noisy_answer(self, query: RangeQuery) -> tuple[float, float]:
-        """Return the answer to one query from inconsistent counts, and its variance."""
+        """Return the answer to one query from the noisy counts, and its variance."""
         sets, estimate, variance = query.code_masks(self.schema), 0.0, 0.0
         wanted = np.ones(1, dtype=bool)  # nodes of the level that no measured ancestor covers yet
         for level, partition in enumerate(self.partitions):
@@ -138,9 +138,10 @@ class ReleasedTree(ReleasedDocument):
         return estimate, variance
 
     def rows(self, leaf_counts: Floats) -> pd.DataFrame:
-        """Return the generalized rows that a release publishes.
+        """Return the generalized rows that a release publishes, from counts of its leaves.
 
         They have one column of group names per partitioned column, and the rounded number of rows.
+        Leaves whose count is rounded to 0 are left out.
         """
         if not leaf_counts.sum() < MOST:
             raise ParameterError("The counts sum to 2^53 or more: they are mostly noise.", "Spend more epsilon.")
@@ -234,9 +235,10 @@ def node_table(tree: ReleasedTree, *, at: tuple[int, int] = (0, 0), most: int = 
 
 
 def _rows(tree: ReleasedTree, level: int, indices: Ints, where: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the table rows of some nodes of one level.
+    """Return the rows of `node_table` for some nodes of one level.
 
-    `where` has the columns that place the nodes in a drawing.
+    `indices` are the nodes' cells in the level's partition. `where` has the columns that place the
+    nodes in a drawing: parent, range of leaves, and what the level splits.
     """
     partition, fitted = tree.partitions[level], tree.consistent
     new = set(_changed_columns(tree.partitions[level - 1] if level else partition, partition))
@@ -279,8 +281,9 @@ def _changed_columns(before: Partition, after: Partition) -> list[int]:
 def group_queries(tree: ReleasedTree, count: int, *, seed: int = 0) -> list[RangeQuery]:
     """Return a random public workload of range queries on the release's own groups.
 
-    Each query has 1 to 4 partitioned columns, and in each one block of a level. Such ranges are
-    sums of whole leaves, so their errors are noise alone.
+    `count` is their number, and `seed` fixes them. Each query has 1 to 4 partitioned columns, and
+    in each one block of a level. Such ranges are sums of whole leaves, so their errors are noise
+    alone.
     """
     if count < 1:
         raise ParameterError(f"`count` must be 1 or more; got {count}.", "Ask for more queries.")

@@ -53,7 +53,7 @@ RuleColumns = Mapping[int, Any]
 
 
 def is_worthwhile(rows: int, sizes: tuple[int, ...]) -> bool:
-    """Return whether `exchange` would help these rows in a few seconds at most.
+    """Return whether `exchange` would improve this many rows in a few seconds at most.
 
     `sizes` are the columns' numbers of values. Rows must be at least as many as the mean number of
     cells of a pair marginal.
@@ -84,7 +84,11 @@ def exchange(codes: Codes, expected: Mapping[Edge, Floats], rng: np.random.Gener
 
 
 class _PairTables:
-    """Cells of all pair marginals in one array: counts minus expected counts, and their weights."""
+    """Cells of all pair marginals in one array: counts minus expected counts, and their weights.
+
+    `codes` has the rows, and `expected` the expected marginal of every pair of columns. A weight is
+    about 1 / (expected count), as in Pearson's statistic.
+    """
 
     def __init__(self, codes: Codes, expected: Mapping[Edge, Floats]) -> None:
         columns, start = codes.shape[1], 0
@@ -105,7 +109,8 @@ class _PairTables:
         """Exchange values of column `j` within pairs of rows where Pearson's statistic falls.
 
         Pair i consists of the rows first[i] and second[i], given by all their codes. Only the cells
-        are updated; the return value has the positions of the pairs whose rows are to be exchanged.
+        are updated, not the rows; the return value has the positions of the pairs whose rows the
+        caller must exchange.
         """
         others = np.flatnonzero(np.arange(len(self.starts)) != j)
         # starts of the column's tables with all others, and strides of both columns there
@@ -181,9 +186,9 @@ def decode_with_rules(schema: Schema, codes: Codes, rng: np.random.Generator) ->
 def rule_sides(cells: RuleColumns, ends: RuleEnds) -> tuple[Floats, Floats]:
     """Return two numbers per row; a row breaks the rule where the first exceeds the second.
 
-    `ends` is one rule of the schema. For an order they are the values of the two columns. For an
-    impossible pair they are 1 or 0: whether the first value is present, and whether the second is
-    absent.
+    `cells` has, by position of each column with a rule, its numbers or codes. `ends` is one rule of
+    the schema. For an order, the numbers are the values of the two columns. For an impossible pair,
+    they are 1 or 0: whether the first value is present, and whether the second is absent.
     """
     (first, code), (second, other) = ends
     if code == NO_CODE:
@@ -192,7 +197,10 @@ def rule_sides(cells: RuleColumns, ends: RuleEnds) -> tuple[Floats, Floats]:
 
 
 def breaks_rules(cells: RuleColumns, rules: Sequence[RuleEnds]) -> Flags:
-    """Return which rows break any of the rules, bool array of shape (rows,)."""
+    """Return which rows break any of the rules, bool array of shape (rows,).
+
+    `cells` has, by position of each column with a rule, its numbers or codes.
+    """
     return np.asarray(np.any([np.greater(*rule_sides(cells, ends)) for ends in rules], axis=0))
 
 

@@ -394,13 +394,13 @@ class Forest(Predictor):
 
 
 def require(holds: bool | np.bool_) -> None:
-    """Raise ValueError unless `holds` is true."""
+    """Raise ValueError unless the condition `holds` is true."""
     if not holds:
         raise ValueError
 
 
 def are_valid_splits(attribute: Attribute, points: Floats, low: Floats, high: Floats) -> bool:
-    """Return whether the split points are ones that a tree can have for ranges [low, high)."""
+    """Return whether a tree can split a column at `points`, for ranges [low, high) of the column."""
     if isinstance(attribute, Groups):
         return bool(np.isnan(points).all())
     start, end = (low, high) if isinstance(attribute, NumberSplit | Blocks) else (0, attribute.column.size)
@@ -443,7 +443,7 @@ def decode_list(values: Any, kind: Any) -> NDArray[Any]:
 def replace_leaf_counts(forest: Forest, cells: Floats, shown: Floats | None = None) -> Forest:
     """Return the same trees with new counts of classes in their leaves.
 
-    `cells` has the counts that leaves vote by, shape (nodes, classes). `shown` has the counts to
+    `cells` has the counts by which leaves vote, shape (nodes, classes). `shown` has the counts to
     display, if they differ. Counts, classes and probabilities of all nodes follow.
     """
     parent, leaf = forest.parent, forest.leaf[:, None]
@@ -477,8 +477,9 @@ CONFIDENCE = 0.25  # C4.5's default
 def pessimistic_errors(counts: Floats, errors: Floats) -> Floats:
     """Return the upper confidence limit of the number of errors among `counts` records.
 
-    It is N times the p at which E or fewer errors among N have probability 1/4 (Clopper and
-    Pearson; Quinlan 1993, section 4.2). Counts may be fractions; 0 records have no errors.
+    Let N be `counts`, and E `errors`, the number of misclassified records. The limit is N times the
+    p at which E or fewer errors among N have probability 1/4 (Clopper and Pearson; Quinlan 1993,
+    section 4.2). Counts may be fractions; 0 records have no errors.
     """
     from scipy.stats import beta  # slow, and needed nowhere else here
 

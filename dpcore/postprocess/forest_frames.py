@@ -63,7 +63,12 @@ def node_table(forest: Forest, tree: int = 0, *, most: int = 40) -> pd.DataFrame
 
 
 def top_nodes(every: Ints, level: Ints, counts: Floats, most: int) -> Ints:
-    """Return the positions of a tree's nodes to keep: whole levels, or the largest children."""
+    """Return the positions of a tree's nodes to keep: whole levels, or the largest children.
+
+    `every` has the positions of the tree's nodes in the forest, level by level. `level` has the
+    depth of all nodes, and `counts` their numbers of records. At most `most` nodes are kept: as
+    many whole levels as fit, otherwise the root and its largest children.
+    """
     depth = level[every]
     up_to = np.cumsum(np.bincount(depth))
     levels = int((up_to <= most).sum())
@@ -75,7 +80,11 @@ def top_nodes(every: Ints, level: Ints, counts: Floats, most: int) -> Ints:
 
 
 def count_folded(parent: Ints, every: Ints, kept: Ints) -> Ints:
-    """Count the nodes below each kept node that are not kept."""
+    """Count, for each kept node, the nodes below it that are not kept.
+
+    `parent` has the position of every node's parent; `every` are the nodes of one tree, level by
+    level.
+    """
     below = np.zeros(len(parent), dtype=np.intp)
     below[np.setdiff1d(every, kept)] = 1
     for index in every[:0:-1].tolist():  # children before their parents, and not the root
@@ -84,7 +93,10 @@ def count_folded(parent: Ints, every: Ints, kept: Ints) -> Ints:
 
 
 def branch_texts(forest: Forest, index: int) -> tuple[str, str]:
-    """Return the branch that leads to a node as text, without and with the name of the column."""
+    """Return the branch that leads to a node as two texts, without and with the column's name.
+
+    `index` is the node's position in the forest; the texts are empty for a root.
+    """
     above = int(forest.parent[index])
     if above < 0:
         return "", ""
@@ -141,12 +153,12 @@ def largest_loss(ledger: Ledger, field: str, level: int) -> LossByLevel:
     """Return the losses, by level and purpose, of the path with the largest loss through a ledger.
 
     `level` is the level of entries that do not name one. `field` is the name of the epsilon to add
-    up.
+    up: "epsilon_claimed" or "epsilon_nominal".
     """
     spent: LossByLevel = {}
 
     def add(more: LossByLevel) -> None:
-        """Add the losses of another part to `spent`, by level and purpose."""
+        """Add the losses `more` of a part of the ledger to `spent`, by level and purpose."""
         for key, epsilon in more.items():
             spent[key] = spent.get(key, exact(0)) + epsilon
 
@@ -161,7 +173,10 @@ def largest_loss(ledger: Ledger, field: str, level: int) -> LossByLevel:
 
 
 def loss_and_depth(path: LossByLevel) -> tuple[Epsilon, int]:
-    """Return a path's total loss and its deepest level, by which paths are compared."""
+    """Return a path's total loss and its deepest level, by which paths are compared.
+
+    `path` has the losses by level and purpose.
+    """
     return sum(path.values(), start=exact(0)), max((level for level, _ in path), default=NO_LEVEL)
 
 

@@ -59,9 +59,11 @@ def likely_histogram(
 
 
 def _quantiles(noisy: Floats, ends: Floats, scale: float, total: float, n_ordered: int, noise: NoiseKind) -> Floats:
-    """Return posterior counts that sum to `total`, shape (values,).
+    """Return estimated counts that sum to `total`, shape (values,), from posterior distributions.
 
-    They are one and the same quantile of every count's posterior distribution.
+    They are one and the same quantile of every count's posterior distribution, given its noisy
+    count. `ends` are the ends of the grid intervals on which counts are considered; the other
+    parameters are those of `likely_histogram`.
     """
     counts = (ends[1:] + ends[:-1]) / 2
     groups = [*_nested_halves(0, n_ordered), *((j, j + 1) for j in range(n_ordered, len(noisy)))]
@@ -87,7 +89,10 @@ def _quantiles(noisy: Floats, ends: Floats, scale: float, total: float, n_ordere
 
 
 def _grid(noisy: Floats, scale: float) -> Floats:
-    """Return the ends of grid intervals for counts, increasing from 0."""
+    """Return the ends of grid intervals for counts, increasing from 0.
+
+    They are denser near 0 and around the noisy counts, in units of the noise's scale.
+    """
     top = max(float(noisy.max()) + 12 * scale, 2 * scale)
     even = np.arange(0.0, min(top, NEAR * scale), scale / STEPS)
     far = np.geomspace(NEAR * scale, top, FAR) if top > NEAR * scale else np.empty(0)
@@ -98,7 +103,10 @@ def _grid(noisy: Floats, scale: float) -> Floats:
 
 
 def _nested_halves(first: int, last: int) -> list[tuple[int, int]]:
-    """Return the group of values first ... last - 1, its halves and their halves, depth first."""
+    """Return the group of values first ... last - 1, its halves and their halves, depth first.
+
+    A group is a pair: its first value, and the value after its last.
+    """
     if last - first <= 1:
         return [(first, last)][: last - first]
     middle = (first + last + 1) // 2
@@ -106,10 +114,11 @@ def _nested_halves(first: int, last: int) -> list[tuple[int, int]]:
 
 
 class _Posterior:
-    """Posterior of the counts of groups (first value, end) for one shape of the prior and a total.
+    """Posterior of the counts of groups of values, for one shape of the prior and a known total.
 
-    `logs` has the logarithm of each group's unnormalized probability of every count. A factor makes
-    the expected counts sum to the total.
+    A group is a pair: its first value, and the value after its last. `logs` has the logarithm of
+    each group's unnormalized probability of every count per value. These are multiplied by
+    exp(-factor * sum of the counts), with the factor at which the expected counts sum to the total.
     """
 
     def __init__(self, groups: list[tuple[int, int]], counts: Floats, logs: Floats, total: float, scale: float) -> None:
@@ -123,7 +132,7 @@ class _Posterior:
         self.evidence = evidence + factor * total
 
     def _evidence_and_total(self, factor: float) -> tuple[float, float]:
-        """Return the log evidence and the expected total for this factor; set group weights."""
+        """Return the log evidence and the expected total for `factor`; set the groups' weights."""
         tilted = self.logs - factor * self.sizes[:, None] * self.counts
         best = tilted.max(axis=1)
         distributions = np.exp(tilted - best[:, None])
@@ -138,10 +147,11 @@ class _Posterior:
         return evidence, expected
 
     def _set_weights(self, position: int, logs: Floats, means: Floats) -> tuple[int, float, float]:
-        """Set the weights of a group and of all groups within it.
+        """Set the weights of a group of values and of all groups within it.
 
-        Returns the position after these groups, their log evidence, and the expected sum of their
-        counts.
+        `position` is the group's position, depth first; `logs` and `means` have each group's log
+        evidence and expected count per value. Returns the position after these groups, their log
+        evidence, and the expected sum of their counts.
         """
         whole, mean = float(logs[position]), float(means[position] * self.sizes[position])
         if self.sizes[position] == 1:
@@ -155,7 +165,10 @@ class _Posterior:
         return behind, evidence - np.log(2), share * mean + (1 - share) * (one + other)
 
     def distributions(self, values: int) -> Floats:
-        """Return each value's distribution over the grid's counts, shape (values, counts)."""
+        """Return each value's distribution over the grid's counts, shape (values, counts).
+
+        The parameter `values` is the number of values.
+        """
         found = np.zeros((values, len(self.counts)))
         for (first, last), weight, normal in zip(self.groups, self._weights, self._normal, strict=True):
             found[first:last] += weight * normal

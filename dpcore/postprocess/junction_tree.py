@@ -25,7 +25,10 @@ Graph = dict[int, set[int]]  # each column's neighbors
 
 
 def cells_of(clique: Iterable[int], sizes: Sequence[int]) -> int:
-    """Return the number of cells of a clique's table, an exact integer of any size."""
+    """Return the number of cells of a clique's table, an exact integer of any size.
+
+    `sizes` are the columns' numbers of values.
+    """
     return prod(sizes[j] for j in clique)
 
 
@@ -48,9 +51,10 @@ def joined_cliques(
 ) -> Iterator[tuple[Edge, list[int], list[Clique]]]:
     """Yield, for each pair of columns, how an edge between them changes a junction tree.
 
-    Yields the pair, the positions of the cliques that the edge replaces, and the new cliques. Only
-    cliques between the two columns change: all others are eliminated first, without fill-in. A pair
-    that shares a clique changes none.
+    The tree is given by its `cliques` and the position of each one's parent; `sizes` are the
+    columns' numbers of values. Yields the pair, the positions of the cliques that the edge
+    replaces, and the new cliques. Only cliques between the two columns change: all others are
+    eliminated first, without fill-in. A pair that shares a clique changes none.
     """
     ways: list[list[int]] = []  # path from each clique to the root
     for i, parent in enumerate(parents):
@@ -78,7 +82,8 @@ def largest_clique_cells(
 ) -> dict[Edge, int]:
     """Return, for each pair, the number of cells of the largest clique that an edge would concern.
 
-    That is the largest clique that the edge creates, or that contains one of the two columns.
+    That is the largest clique that an edge between the two columns creates, or that contains one of
+    them. The junction tree is given by its `cliques` and the position of each one's parent.
     """
     held = dict.fromkeys(range(len(sizes)), 0)
     for clique in cliques:
@@ -123,7 +128,7 @@ def junction_tree(cliques: Sequence[Clique]) -> tuple[list[Clique], list[int]]:
 
 
 def merge_cliques(cliques: Sequence[Clique], sizes: Sequence[int], max_cells: int) -> list[Clique]:
-    """Merge cliques pairwise, greedily, while that lowers the variance of all cells together.
+    """Merge cliques pairwise, greedily, while that lowers the noise variance of all cells together.
 
     m tables that share an epsilon have a noise variance proportional to m² in each cell, so m² Σ
     cells is minimized. No union may have more than `max_cells` cells.
@@ -156,7 +161,8 @@ def _graph(edges: Iterable[Edge], columns: Iterable[int]) -> Graph:
 def _eliminate(graph: Graph, sizes: Sequence[int]) -> list[Clique]:
     """Triangulate a graph by eliminating its columns; return the maximal cliques.
 
-    Columns are eliminated by least fill-in. `graph` is empty afterwards.
+    Eliminating a column joins its remaining neighbors by edges (fill-in) and removes it. Columns
+    are eliminated by least fill-in. `graph` is empty afterwards.
     """
     bags: list[set[int]] = []
     while graph:

@@ -33,9 +33,9 @@ class TreeLeastSquares:
     def fit(self, measured: Sequence[Floats], variances: Sequence[Floats | float]) -> ConsistentCounts:
         """Return the best linear unbiased estimate of all counts of a tree from noisy counts.
 
-        `variances` has an array or a number for each level. Variance 0 means exact. An infinite
-        variance means not measured, and its value, which may be NaN, is ignored; leaves must be
-        measured.
+        `measured` has the noisy counts of each level, and `variances` the noise variances, an array
+        or a number for each level. Variance 0 means exact. An infinite variance means not measured,
+        and its value, which may be NaN, is ignored; leaves must be measured.
         """
         up, spread, sums, pooled = ([np.empty(0)] * len(self.sizes) for _ in range(4))
         for level in reversed(range(len(self.sizes))):
@@ -94,11 +94,14 @@ class TreeLeastSquares:
         return [numbers.astype(np.int64) for numbers in whole]
 
     def _sum_children(self, level: int, below: Floats) -> Floats:
-        """Return the sums of the children's values for every node of a level."""
+        """Return, for every node of a level, the sum of its children's values `below`."""
         return np.asarray(np.bincount(self.parents[level], weights=below, minlength=self.sizes[level]), dtype=float)
 
     def _leaf_values(self, given: Sequence[Floats] | Floats) -> list[Floats]:
-        """Return one array per level, with 0 at nodes that are not leaves."""
+        """Return one array per level, with 0 at nodes that are not leaves.
+
+        `given` has leaf values as `sums` takes them.
+        """
         if isinstance(given, np.ndarray):
             given = [*map(np.zeros, self.sizes[:-1]), given]
         return [np.where(leaf, value, 0.0) for leaf, value in zip(self.leaves, given, strict=True)]
@@ -106,10 +109,11 @@ class TreeLeastSquares:
 
 @dataclass(frozen=True, eq=False)
 class ConsistentCounts:
-    """Best linear unbiased estimate of all counts on a tree, with variances.
+    """Best linear unbiased estimate of all counts on a tree, with variances, level by level.
 
     `TreeLeastSquares.fit` returns it. Children sum to their parents. `upward` and
-    `upward_variances` are the estimates of the pass up, from each node's subtree alone.
+    `upward_variances` are the estimates of the first pass, from the leaves up: each node's from its
+    subtree alone.
     """
 
     tree: TreeLeastSquares
@@ -172,5 +176,5 @@ class ConsistentCounts:
 
 
 def _ratio(part: Floats, whole: Floats) -> Floats:
-    """Return the quotient, and 0 where the divisor is 0."""
+    """Return the quotient part / whole, and 0 where the divisor is 0."""
     return np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)

@@ -69,9 +69,10 @@ SMALL = 1e-5  # L1 distance from a target that counts as none
 
 @dataclass
 class TargetMarginal:
-    """Target marginal of some columns.
+    """Marginal of some columns that the model is fitted to.
 
-    `merges` has for each axis of `table` the merged value of every value of the model.
+    `merges` has for each axis of `table` the merged value of every value that the column has in the
+    model.
     """
 
     clique: Clique
@@ -146,7 +147,11 @@ class MaximalEntropy:
             self._clique_targets[min(holders, key=lambda i: self.beliefs[i].size)].append(target)
 
     def marginal(self, clique: Clique, known: PartTables | None = None) -> Floats:
-        """Return the marginal of any columns, by sums over others up the tree to where all meet."""
+        """Return the marginal of any columns of the model, as probabilities.
+
+        It is summed over the other columns up the junction tree, to the clique where all paths
+        meet. `known` keeps conditional tables of subtrees for later calls.
+        """
         meet = max(i for i, below in enumerate(self._subtree_columns) if below >= set(clique))
         table, columns = self._subtree_marginal(meet, frozenset(clique), {} if known is None else known)
         return np.ascontiguousarray(table.transpose([columns.index(j) for j in clique]))
@@ -250,7 +255,7 @@ def one_hot(merge: Ints) -> Floats:
 def _sum_product(operands: Sequence[tuple[Floats, Clique]], kept: Clique) -> Floats:
     """Return the product of tables, summed over all columns except `kept`.
 
-    Each operand is a table with its columns.
+    Each operand is a pair: a table and its columns.
     """
     columns = list(dict.fromkeys(j for _, clique in operands for j in clique))
     labeled: list[Any] = [part for table, own in operands for part in (table, [columns.index(j) for j in own])]
@@ -268,7 +273,10 @@ def _align_axes(table: Floats, clique: Clique, columns: Sequence[int]) -> Floats
 
 
 class NoisyTables:
-    """Noisy marginals, and the number of rows if it is public."""
+    """Noisy marginals of one release, to which a maximum-entropy model is fitted.
+
+    The number of rows is known if it is public.
+    """
 
     def __init__(self, public: float | None) -> None:
         self.public, self.rows = public, float(public or 1)
@@ -298,9 +306,10 @@ class NoisyTables:
         return {clique: found[clique] for clique in tables}
 
     def fit(self, sweeps: int, cliques: Iterable[Clique] | None = None) -> None:
-        """Fit `model` to the consistent marginals, or to those of some cliques within them.
+        """Fit `model` to the consistent marginals, or to those of `cliques` only.
 
-        A model from an earlier call is the starting point.
+        Each clique's columns must be within those of one marginal. At most `sweeps` times all
+        marginals are fitted. A model from an earlier call is the starting point.
         """
         agreed = {clique: counts / self.rows for clique, counts in self.consistent_tables().items()}
         tables = {clique: marginal_from(agreed, clique) for clique in cliques or agreed}
@@ -326,7 +335,8 @@ class NoisyTables:
 def project_near(table: Floats, clique: Clique, known: Mapping[Clique, Floats], total: float) -> Floats:
     """Return a table without negative cells near a noisy one, with sum `total`.
 
-    It has the positive marginals `known` approximately.
+    `known` has marginals of some of its columns, with positive cells, which the result has
+    approximately.
     """
     others = {shared: tuple(axis for axis, j in enumerate(clique) if j not in shared) for shared in known}
     for _ in range(TURNS if known else 0):
@@ -375,7 +385,7 @@ def consistent(
 def intersections(cliques: Iterable[Clique]) -> list[Clique]:
     """Return every set of columns in which two or more cliques meet, smaller sets first.
 
-    The empty set is always included.
+    They are the intersections of cliques. The empty set is always included.
     """
     sets = [frozenset(clique) for clique in cliques]
     found: set[frozenset[int]] = {frozenset()}

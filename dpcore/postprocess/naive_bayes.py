@@ -23,7 +23,11 @@ TOLERANCE = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Bayes(Predictor):
-    """Released naive Bayes classifier; tables and normal distributions are keyed by column name."""
+    """Released naive Bayes classifier: class probabilities, and a conditional per column and class.
+
+    Tables of categories' probabilities, and means and variances of normal distributions, are keyed
+    by column name.
+    """
 
     schema: Schema
     target: str

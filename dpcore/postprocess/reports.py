@@ -121,8 +121,8 @@ class Reports:
     def support(self, question: Item, by: Item | None = None) -> tuple[Floats, Floats]:
         """Count the reports that support each value, and the people, in each group of people.
 
-        Returns arrays of shape (groups, values) and (groups,). `by` groups people by their reports
-        of another question, which all of them must have answered. Without it there is one group.
+        Returns arrays of shape (groups, values) and (groups,). `by` is a question that all people
+        answered: they are grouped by their reports of it. Without it there is one group.
         """
         channel = self.category(question)
         if by is None:
@@ -136,8 +136,10 @@ class Reports:
     def counts(self, question: Item, by: Item | None = None) -> Floats:
         """Estimate the number of people with each value, without bias; shape (groups, values).
 
-        Only people who answered the question are counted. With `by`, groups are those of a question
-        that was randomized itself; the estimate is the joint inversion M_by^-1 O M^-T.
+        Only people who answered the question are counted. With `by`, groups are the true answers to
+        that question, which was randomized itself. Let M and M_by be the transition matrices of the
+        two questions, and O the table of reports; the estimate is the joint inversion M_by^-1 O
+        M^-T.
         """
         support, people = self.support(question, by)
         found = self.category(question).estimate(support, people)
@@ -146,14 +148,17 @@ class Reports:
     def estimate_by_group(self, sums: Floats, by: Item) -> Floats:
         """Estimate sums by true group from sums by reported group, without bias.
 
-        Both arrays have the groups on the first axis.
+        `by` is the question whose reports are the groups. Both arrays have the groups on the first
+        axis.
         """
         return self.grouping(by).estimate(sums.T, sums.sum(axis=0)).T
 
     def grouping(self, by: Item) -> KeepOrDraw:
-        """Return the channel of a question that can group people, or raise ParameterError.
+        """Return the channel of a question whose reports can group people.
 
-        The inverse of the channel is the estimate of counts: (sum_j - base_j all) / gain.
+        Raises ParameterError if they cannot. The inverse of the channel's matrix is the estimate of
+        counts: (sum_j - base_j all) / gain, where sum_j counts the reports of value j, and `all`
+        all reports.
         """
         channel = self.category(by)
         if not isinstance(channel, KeepOrDraw):
@@ -291,15 +296,19 @@ def most_likely(matrix: Floats, reported: Floats, *, by: Floats | None = None) -
 
 
 def families(names: Sequence[str]) -> list[Item]:
-    """Return a question of its own for every column."""
+    """Return a question of its own for every column of `names`.
+
+    A question is a tuple of columns.
+    """
     return [(name,) for name in names]
 
 
 def density(kind: str, scale: float, distance: Floats) -> Floats:
-    """Return the noise's density at `distance`, divided by its density at 0.
+    """Return the density of noise at `distance` from its center, divided by that at the center.
 
-    `scale` is half the width of uniform noise, the standard deviation of normal noise, or the mean
-    absolute value of Laplace noise. A scale of 0 means no noise.
+    `kind` is "uniform", "normal" or "laplace". `scale` is half the width of uniform noise, the
+    standard deviation of normal noise, or the mean absolute value of Laplace noise. A scale of 0
+    means no noise.
     """
     if not scale:
         return np.where(distance == 0, 1.0, 0.0)
@@ -313,7 +322,8 @@ def density(kind: str, scale: float, distance: Floats) -> Floats:
 def width(kind: str, scale: float) -> float:
     """Return the width of the interval that holds 95% of the noise.
 
-    It is the paper's measure of privacy.
+    `kind` and `scale` are those of `density`. Agrawal and Srikant (2000) measure privacy by this
+    width.
     """
     if kind == "laplace":
         return 2 * float(np.log(20)) * scale
@@ -346,7 +356,7 @@ class Cells:
 
     @property
     def boundaries(self) -> Floats:
-        """Between intervals, shape (m - 1,)."""
+        """Boundaries between neighboring intervals, shape (m - 1,) for m intervals."""
         return np.asarray(self.lower + self.width * np.arange(1, self.intervals), dtype=float)
 
     @property
@@ -364,7 +374,10 @@ class Cells:
         return found[reached[0] : reached[-1] + 1]
 
     def counts(self, reports: Floats, group: Ints, groups: int) -> Floats:
-        """Count the reports of each group in each cell of the grid, shape (groups, cells)."""
+        """Count the reports of each group in each cell of the grid, shape (groups, cells).
+
+        `group` has the group of each report, from 0; `groups` is the number of groups.
+        """
         cells = len(self.kernel)
         beyond = (cells - self.intervals) // 2  # equal on both sides: densities are symmetric
         edges = self.lower + self.width * np.arange(1 - beyond, self.intervals + beyond)
@@ -375,10 +388,10 @@ class Cells:
 
 @dataclass(frozen=True, eq=False)
 class Distribution:
-    """Reconstructed distributions: `shares`, shape (groups, intervals), whose rows sum to 1.
+    """Reconstructed distributions of groups: `shares`, shape (groups, intervals), rows sum to 1.
 
-    `likelihood`, shape (steps + 1, groups), is each group's log likelihood up to a constant. It
-    never falls.
+    `likelihood`, shape (steps + 1, groups), is each group's log likelihood after every step, up to
+    a constant. It never falls.
     """
 
     shares: Floats
@@ -388,8 +401,9 @@ class Distribution:
 def reconstruct(counts: Floats, kernel: Floats, *, rounds: int = STEPS, noticed: float = NOTICED) -> Distribution:
     """Reconstruct the distributions of several groups' numbers by expectation maximization.
 
-    `counts` and `kernel` come from `Cells`. A group is done when the chi-squared statistic of a
-    step is below the share `noticed` of its threshold.
+    `counts` and `kernel` come from `Cells`. At most `rounds` steps are made. A group is done when
+    the chi-squared statistic of a step's change is below the share `noticed` of the 95% threshold
+    of a test.
     """
     groups, intervals = counts.shape[0], kernel.shape[1]
     found = np.full((groups, intervals), 1 / intervals)
@@ -416,7 +430,10 @@ def reconstruct(counts: Floats, kernel: Floats, *, rounds: int = STEPS, noticed:
 
 
 def log_likelihood(counts: Floats, expected: Floats) -> Floats:
-    """Return the log likelihood of each group's reports up to a constant, shape (groups,)."""
+    """Return the log likelihood of each group's reports up to a constant, shape (groups,).
+
+    `counts` has the reports in each cell, `expected` the probability of each cell.
+    """
     logs = np.log(expected, out=np.zeros_like(expected), where=counts > 0)
     return np.asarray((counts * logs).sum(axis=1), dtype=float)
 
@@ -431,7 +448,8 @@ def threshold(freedom: int) -> float:
 def assign_intervals(reports: Floats, shares: Floats) -> Ints:
     """Assign an interval to every report in increasing order, shape (n,).
 
-    The lowest n f_1 reports get the first interval, the next n f_2 the second, and so on.
+    `shares` has the share f_i of people in interval i. The lowest n f_1 reports get the first
+    interval, the next n f_2 the second, and so on.
     """
     ends = np.rint(np.cumsum(shares) * len(reports))
     ends[-1] = len(reports)

@@ -54,9 +54,10 @@ class Resolution:
         return self.counts(self.level)
 
     def average(self, level: int, noisy: Floats, variance: float) -> None:
-        """Average the counts at `level` with `noisy` counts of this variance, by inverse variance.
+        """Average the column's counts at `level` with `noisy` counts, weighted by inverse variance.
 
-        The total of the counts does not change.
+        `variance` is that of the noise on each noisy count. The total of the counts does not
+        change.
         """
         groups, total = self.levels[level], float(self.marginal.sum())
         own, of_own = (np.bincount(groups, weights=each) for each in (self.marginal, self.variances))
@@ -82,7 +83,7 @@ class Resolution:
         return rows_to_one(one_hot(self.coarser[self.level]) * self.sums)
 
     def refine(self, level: int) -> Floats:
-        """Refine the model to a finer level.
+        """Change the model's resolution of the column to the finer `level`.
 
         Returns P(value at that level | the model's old value).
         """
@@ -91,7 +92,7 @@ class Resolution:
         return rows_to_one(one_hot(self.merge_map(before)) * sums)
 
     def merge_map(self, level: int) -> Ints:
-        """Return, for each value of the model, the merged value at a coarser level."""
+        """Return, for each value of the model, the merged value at `level`, a coarser level."""
         first = np.unique(self.coarser[self.level], return_index=True)[1]
         return np.asarray(self.coarser[level][first])
 
@@ -105,11 +106,12 @@ def count_ordered_values(column: Column) -> int:
 
 
 def merge_more(groups: Ints, marginal: Floats, least: float, column: Column) -> Ints:
-    """Merge groups of values until each counts `least` (`merge_rare`).
+    """Merge groups of values until each group counts at least `least` (`merge_rare`).
 
-    "missing" stays apart, or joins the last group. At least two groups remain, if there are two,
-    and about `MOST_GROUPS` at most. Ordered groups then count a certain part of all rows each; of
-    unordered ones the most frequent stay apart.
+    `groups` has the group of each value, and `marginal` the noisy count of each value. "missing"
+    stays apart, or joins the last group. At least two groups remain, if there are two, and about
+    `MOST_GROUPS` at most. Ordered groups then count a certain part of all rows each; of unordered
+    ones the most frequent stay apart.
     """
     counts = np.bincount(groups, weights=marginal).astype(float)
     if len(counts) < 3:
@@ -142,7 +144,8 @@ def affordable_bins(people: float, epsilon: float, classes: int) -> int:
 def make_merge_rule(column: Column, bins: int) -> MergeRule:
     """Return the merged code of every code: neighboring bins of a number become `bins` bins.
 
-    "missing" keeps its own code. Columns that are not numeric, or small enough, are not merged.
+    "missing" keeps a code of its own. Columns that are not numeric, or have no more bins than that,
+    are not merged.
     """
     codes = np.arange(column.size)
     inside = column.size - column.missing
@@ -201,9 +204,9 @@ def shrink_conditionals(joint: Floats, noise: Floats, prior: Floats, alpha: floa
 def shrink_towards(noisy: Floats, before: Floats, variance: float) -> Floats:
     """Move noisy cells towards `before` by as much as noise of this variance makes likely.
 
-    The positive-part estimate of James and Stein (1961): the difference d is multiplied by 1 -
-    cells * variance / |d|^2, because the noise alone has an expected squared length of cells *
-    variance.
+    The positive-part estimate of James and Stein (1961): the difference d of `noisy` from `before`
+    is multiplied by 1 - cells * variance / |d|^2, because the noise alone has an expected squared
+    length of cells * variance.
     """
     difference = noisy - before
     length = float((difference**2).sum())

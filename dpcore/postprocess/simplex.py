@@ -21,9 +21,9 @@ def combine_row_sums(tables: Sequence[Array]) -> Array:
 
 
 def spread_difference(table: Array, totals: Array) -> Array:
-    """Return the table changed in equal steps within each row to the given row sums.
+    """Return the table with rows that sum to `totals`, each changed by equal steps in its cells.
 
-    It is the least-squares adjustment.
+    It is the nearest such table in squares.
     """
     return np.asarray(table + ((totals - table.sum(axis=1)) / table.shape[1])[:, None])
 
@@ -46,7 +46,10 @@ def project_rows(table: Array, totals: Array) -> Array:
 
 
 def rows_to_one(weights: Array, otherwise: Array | float = 0.0) -> Array:
-    """Scale rows of weights to sum to 1; rows without a positive weight become `otherwise`."""
+    """Scale rows of weights to sum to 1; rows without a positive weight become `otherwise`.
+
+    `otherwise` is a number for every cell, or a row.
+    """
     totals = weights.sum(axis=1, keepdims=True)
     return np.where(totals > 0, weights / np.where(totals > 0, totals, 1.0), otherwise)
 
@@ -62,9 +65,9 @@ def project(table: Array, total: float) -> Array:
 def systematic_sample(probabilities: Array, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
     """Draw `size` indices whose counts are the expected ones, rounded up or down, in random order.
 
-    Systematic resampling: one uniform offset for evenly spaced points on the cumulative
-    distribution. The distribution of each draw is unchanged; only the sampling error of independent
-    draws is removed. The probabilities need not sum to 1.
+    Systematic resampling: evenly spaced points on the cumulative distribution, moved together by
+    one uniform offset. The distribution of each draw is unchanged; only the sampling error of
+    independent draws is removed. The probabilities need not sum to 1.
     """
     cumulative = np.cumsum(probabilities)
     points = (np.arange(size) + rng.random()) * (cumulative[-1] / max(size, 1))

@@ -42,8 +42,8 @@ NOISES = ("auto", "geometric", "laplace")
 def exactly_sampled(noise: str, random_state: int | None) -> bool:
     """Return whether noise is sampled exactly for this `noise` parameter and seed.
 
-    Only "auto" without a seed is, and only such noise may be published. Raises ParameterError if
-    `noise` is not one of `NOISES`.
+    Only "auto" without a seed is, and only such noise may be published; `random_state` is the seed,
+    or None. Raises ParameterError if `noise` is not one of `NOISES`.
     """
     if noise not in NOISES:
         raise ParameterError(f"`noise` is {noise!r}, which is not known.", f"Choose one of {', '.join(NOISES)}.")
@@ -51,10 +51,12 @@ def exactly_sampled(noise: str, random_state: int | None) -> bool:
 
 
 def make_noise(noise: str, random_state: int | None, stream: int = 0, distribution: NoiseKind = "laplace") -> Noise:
-    """Return the source of noise with this name.
+    """Return the source of noise with this name: exactly sampled, or NumPy's for teaching.
 
-    `stream` separates the random numbers of one seed by their purpose (`generator`). Raises
-    ParameterError if `noise` is not one of `NOISES`.
+    `noise` is one of `NOISES`, as in a method's parameter; only "auto" without a seed
+    (`random_state`) is sampled exactly. `stream` numbers the purpose of the random numbers, so that
+    one seed gives each purpose numbers of its own (`generator`). `distribution` is "laplace" or
+    "gaussian". Raises ParameterError if `noise` is not one of `NOISES`.
     """
     if exactly_sampled(noise, random_state):
         return ExactNoise(distribution=distribution)

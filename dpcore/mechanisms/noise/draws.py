@@ -113,8 +113,8 @@ def random_words(count: int) -> NDArray[np.uint64]:
 def uniform_below(bounds: Integers) -> Integers:
     """Draw uniform integers from 0 to below each of `bounds`, which are 1 or more; shape (n,).
 
-    Words are cut to the bits that a bound needs, and drawn again where they are not below the
-    bound.
+    A random 64-bit word is cut to the bits that its bound needs, and drawn again if it is not below
+    the bound.
     """
     most = (bounds - 1).astype(np.uint64)
     mask = most.copy()
@@ -131,7 +131,7 @@ def uniform_below(bounds: Integers) -> Integers:
 def laplace(scales: Floats) -> Integers:
     """Draw discrete Laplace noise with P(z) proportional to exp(-|z| / scale); shape (n,).
 
-    `scales` has one scale of 0 or more per draw.
+    `scales` has one scale of 0 or more per draw; for a scale of 0 the noise is 0.
     """
     parts = [scales[start : start + BLOCK] for start in range(0, max(len(scales), 1), BLOCK)]
     return np.concatenate([geometric(some) - geometric(some) for some in parts])
@@ -184,7 +184,7 @@ def remainder(scale: float, bits: int) -> int:
 def gaussian(sigmas: Floats) -> Integers:
     """Draw discrete Gaussian noise with P(z) proportional to exp(-z^2 / (2 sigma^2)); shape (n,).
 
-    `sigmas` has one sigma of 0 or more per draw.
+    `sigmas` has one sigma of 0 or more per draw; for a sigma of 0 the noise is 0.
     """
     found = np.zeros(len(sigmas), dtype=np.int64)
     for start in range(0, len(sigmas), BLOCK):
@@ -202,7 +202,9 @@ def gaussian(sigmas: Floats) -> Integers:
 def accept_gaussian(offered: Integers, sigmas: Floats) -> Flags:
     """Decide which Laplace proposals `gaussian` accepts; bool array of shape (n,).
 
-    A proposal y is accepted with probability exp(-(|y| - sigma^2 / t)^2 / (2 sigma^2)).
+    `offered` has the proposals, and `sigmas` the sigma of each. A proposal y, drawn with the
+    Laplace scale t = floor(sigma) + 1, is accepted with probability exp(-(|y| - sigma^2 / t)^2 / (2
+    sigma^2)).
 
     Error of the exponent: each operation has a relative error of one unit, 2^-53. Let r sigma be
     the sum |y| + sigma^2 / t. The difference then has an error of 3 units of r sigma, the quotient
@@ -216,7 +218,7 @@ def accept_gaussian(offered: Integers, sigmas: Floats) -> Flags:
         chance = np.exp(-0.5 * ((far - sigmas * (sigmas / size)) / sigmas) ** 2)
 
     def exactly(i: int, drawn: int) -> bool:
-        """Decide by exact arithmetic whether proposal `i` is accepted, for the word `drawn`."""
+        """Decide by exact arithmetic whether proposal `i` is accepted; `drawn` is its random word."""
         sigma, t = Fraction(float(sigmas[i])), int(size[i])
         behind = abs(int(offered[i])) - sigma * sigma / t
         return is_below(drawn, Fraction(1), -behind * behind / (2 * sigma * sigma))
@@ -228,7 +230,8 @@ def bernoulli(chance: Floats, exactly: Callable[[int, int], bool]) -> Flags:
     """Draw independent events that happen with probabilities `chance`; bool array of shape (n,).
 
     The probabilities have a relative error of up to `EXP_ERROR`. Where that error could change the
-    outcome of event i, `exactly(i, word)` decides it for the random `word`.
+    outcome of event i, `exactly(i, word)` decides it by exact arithmetic; `word` holds the 64
+    random bits of that event.
     """
     drawn = random_words(len(chance))
     uniform = (drawn >> np.uint64(11)).astype(float) * 2.0**-53
@@ -304,12 +307,14 @@ class GroupedSelection:
     """Exponential mechanism for groups of candidates, with exactly sampled probabilities.
 
     Candidate r of a group is chosen with probability proportional to weight(r) exp(factor
-    score(r)). Group g begins at `starts[g]`, and no group is empty. Differences of scores, and
-    `factor`, are floats; `factor` is 0 or more. 2^bits times the number of candidates must be below
-    2^62.
+    score(r)). Group g begins at `starts[g]`, and no group is empty. `weights` are the candidates'
+    public weights, by default all 1. Differences of scores, and `factor`, are floats; `factor` is 0
+    or more. `bits` is the precision of the integer weights by which candidates are proposed: 2^bits
+    times the number of candidates must be below 2^62.
 
     Per group, `best` is the best score of a candidate with a positive weight (-inf if there is
-    none). `totals` is at least 2^bits times the sum of the weights w(r) of the module's docstring.
+    none). `totals` is at least 2^bits times the sum of the weights w(r) of the group's candidates,
+    with w(r) = weight(r) exp(factor (score(r) - best)).
     """
 
     def __init__(
@@ -329,7 +334,8 @@ class GroupedSelection:
     def draw(self) -> Ints:
         """Run the exponential mechanism in every group; return the index of each group's candidate.
 
-        Groups in which no candidate has a positive weight are left out.
+        Groups in which no candidate has a positive weight are left out, so the result may be
+        shorter.
         """
         groups = np.flatnonzero(self.totals)
         chosen = np.empty(len(groups), dtype=np.intp)
@@ -342,7 +348,8 @@ class GroupedSelection:
     def propose(self, groups: Ints) -> tuple[Ints, Flags]:
         """Propose a candidate for each of `groups`; return their indices, and which are accepted.
 
-        This is one round of rejection sampling for the exponential mechanism.
+        This is one round of rejection sampling for the exponential mechanism: where it is not
+        accepted, the group needs another round.
         """
         target = self._before[groups] + uniform_below(self.totals[groups])
         indices = np.searchsorted(self._sums, target, side="right")
@@ -350,7 +357,7 @@ class GroupedSelection:
         chance = self._float(indices, self.best[groups]) / offered
 
         def exactly(i: int, drawn: int) -> bool:
-            """Decide by exact arithmetic whether proposal `i` is accepted, for the word `drawn`."""
+            """Decide exactly whether proposal `i` is accepted; `drawn` is its random word."""
             index, weights = int(indices[i]), self._weights
             part, whole = (1, 1) if weights is None else (int(array[index]) for array in weights)
             ratio = Fraction(part << self._bits, whole * int(offered[i]))

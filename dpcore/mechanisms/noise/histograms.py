@@ -96,9 +96,10 @@ GRID = np.linspace(0, 1, 1_002)[1:-1]  # values of P / (P + Q)
 
 
 class Spread(NamedTuple):
-    """Standard deviations of K-norm noise, in the limit of small factors.
+    """Approximate standard deviations of K-norm noise on one histogram, for small factors.
 
-    `cell` is that of a count minus its share of the total, `total` that of the total.
+    `cell` is the deviation of one count's noise minus its share of the total's noise, `total` that
+    of the total's noise.
     """
 
     cell: float
@@ -111,8 +112,9 @@ def draw(
     """Draw K-norm noise for histograms of the given sizes; one int array of shape (size,) for each.
 
     P(noise) is proportional to exp(-factor * norm), where the norm is the largest L1 norm of an
-    array. All arrays have the same total, which is 0 if `public_total`. `below` and `bernoulli`
-    draw.
+    array. All arrays have the same total, which is 0 if `public_total`. `below(bound)` draws a
+    uniform integer below a bound. `bernoulli` draws an event from the logarithm of its probability,
+    an error bound of that, and a function that returns the exact probability (`Noise._bernoulli`).
     """
     up, down = draw_lengths(Counter(sizes), Fraction(factor), below, bernoulli, public_total=public_total)
     return [draw_vector(size, up, down, below) for size in sizes]
@@ -121,10 +123,10 @@ def draw(
 def draw_lengths(
     sizes: Counter[int], factor: Fraction, below: RandBelow, bernoulli: Bernoulli, *, public_total: bool
 ) -> tuple[int, int]:
-    """Draw the bounds (P, Q) that all noise vectors of the K-norm mechanism keep.
+    """Draw two bounds (P, Q) for the noise of the K-norm mechanism on all histograms.
 
-    The positive values of a vector sum to P at most, its negative values to -Q at least. `sizes`
-    counts the histograms of each size.
+    The positive values of each histogram's noise sum to P at most, its negative values to -Q at
+    least. `sizes` counts the histograms of each size; `below` and `bernoulli` are as in `draw`.
     """
     envelopes = make_envelopes(tuple(sizes.items()), factor, public_total)
     room = log_error(sizes)
@@ -152,21 +154,31 @@ def draw_lengths(
 
 @lru_cache(maxsize=64)
 def make_envelopes(sizes: tuple[tuple[int, int], ...], factor: Fraction, public_total: bool) -> list[Envelope]:
-    """Return rejection envelopes for P + Q: for even and, unless the total is public, odd sums."""
+    """Return the rejection envelopes from which `draw_lengths` proposes the bounds (P, Q).
+
+    There is one for even sums P + Q and, unless the total is public, one for odd sums.
+    """
     return [Envelope(Counter(dict(sizes)), factor, odd, alone=public_total) for odd in range(2 - public_total)]
 
 
 def log_error(sizes: Counter[int]) -> float:
-    """Return a bound on the floating-point error of logarithms in K-norm sampling."""
+    """Return a bound on the floating-point error of logarithms in K-norm sampling.
+
+    `sizes` counts the histograms of each size.
+    """
     return max(LEAST_ERROR, 2.0**-44 * sum(times * size**2 for size, times in sizes.items()))
 
 
 class Envelope:
-    """Rejection envelope over t, for all pairs (P, Q) whose sum is 2 t, or 2 t + 1 if `odd`.
+    """Rejection envelope over an integer t, by which pairs of bounds (P, Q) are proposed.
 
-    With `alone` there is only the pair (t, t). The term at `top` is the largest: `largest` is its
-    value without the power of e, and `highest` is its logarithm with that power. At a distance of
-    `far` from `top`, terms are at most half of it.
+    It covers all pairs whose sum P + Q is 2 t, or 2 t + 1 if `odd`; with `alone` only the pair (t,
+    t). Its term at t bounds the sum of exp(-factor (P + Q)) times the number of noise vectors, over
+    these pairs.
+
+    The term at `top` is the largest: `largest` is its value without the power of e, and `highest`
+    is its logarithm with that power. At a distance of `far` from `top`, terms are at most half of
+    it.
     """
 
     def __init__(self, sizes: Counter[int], factor: Fraction, odd: int, *, alone: bool) -> None:
@@ -186,7 +198,8 @@ class Envelope:
     def propose(self, below: RandBelow) -> tuple[int, int]:
         """Propose a t by two-sided exponential steps of width `far` from `top`.
 
-        Returns t, which may be negative, and the number of steps; the envelope halves at each step.
+        `below(bound)` draws a uniform integer below a bound. Returns t, which may be negative, and
+        the number of steps; the proposals' probability halves at each step.
         """
         behind, further = below(2), 0
         while below(2):
@@ -213,23 +226,27 @@ class Envelope:
     def _log_term(self, t: int) -> tuple[float, float]:
         """Return the logarithm of the envelope's term at `t`, and its slope in t.
 
-        The power of e is included.
+        Other than in `_term`, the factor exp(-factor (P + Q)) is included.
         """
         own, slope = log_count_product(self._sizes, t + self._odd, t)
         own += log(self.pairs(t)) - float(self._factor) * self.length(t)
         return own, slope + (0 if self._alone else 2 / self.pairs(t)) - 2 * float(self._factor)
 
     def _is_rising(self, t: int) -> bool:
-        """Return whether the envelope's term at t + 1 is larger than its term at `t`."""
+        """Return whether the envelope's term at t + 1 is larger than its term at `t`.
+
+        The factor exp(-factor (P + Q)) is included.
+        """
         here, there = self._term(t), self._term(t + 1)
         rise = log1p((there - here) / here) if there < 2 * here else log(there) - log(here)
         return rise > 2 * self._factor
 
 
 def draw_vector(size: int, up: int, down: int, below: RandBelow) -> Ints:
-    """Draw a uniform integer vector of shape (size,) with total up - down and bounded sums.
+    """Draw one histogram's noise: a uniform integer vector of shape (size,) with total up - down.
 
-    Its positive values sum to `up` at most, its negative values to -down at least.
+    Its positive values sum to `up` at most, its negative values to -down at least. `below(bound)`
+    draws a uniform integer below a bound.
     """
     free = size - 1
     positive = draw_index(count_vectors(size, up, down), below)
@@ -246,7 +263,8 @@ def draw_vector(size: int, up: int, down: int, below: RandBelow) -> Ints:
 def count_vectors(size: int, up: int, down: int) -> Iterator[int]:
     """Yield the number of vectors that `draw_vector` can draw, by their number of positive values.
 
-    The i-th number, from i = 0, counts vectors with i positive values among all but the last.
+    The i-th number, from i = 0, counts vectors with i positive values among all values but the
+    last.
     """
     free = size - 1
     which, positive, others = 1, 1, comb(down + free, free)
@@ -258,14 +276,18 @@ def count_vectors(size: int, up: int, down: int) -> Iterator[int]:
 
 
 def count_vectors_product(sizes: Counter[int], up: int, down: int) -> int:
-    """Return the number of ways to draw a vector for every histogram, as an exact integer."""
+    """Return the number of ways to draw a vector for every histogram, as an exact integer.
+
+    `sizes` counts the histograms of each size; `up` and `down` bound the vectors as in
+    `draw_vector`.
+    """
     return prod(sum(count_vectors(size, up, down)) ** times for size, times in sizes.items())
 
 
 def log_count_product(sizes: Counter[int], up: int, down: int) -> tuple[float, float]:
-    """Return the logarithm of `count_vectors_product`, and its slope.
+    """Return the logarithm of `count_vectors_product` as a float, and its slope.
 
-    The slope is that for `up` and `down` growing together.
+    The slope is the growth of the logarithm per 1 that `up` and `down` both grow.
     """
     parts = [(times, *log_count(size, up, down)) for size, times in sizes.items()]
     return sum(k * own for k, own, _ in parts), sum(k * slope for k, _, slope in parts)
@@ -274,7 +296,7 @@ def log_count_product(sizes: Counter[int], up: int, down: int) -> tuple[float, f
 def log_count(size: int, up: int, down: int) -> tuple[float, float]:
     """Return the logarithm of the number of vectors that `draw_vector` can draw, and its slope.
 
-    Both are floats. The slope is that for `up` and `down` growing together.
+    Both are floats. The slope is the growth of the logarithm per 1 that `up` and `down` both grow.
     """
     free, most = size - 1, min(size - 1, up)  # positive values
     k = np.arange(1.0, free + 1)
@@ -347,13 +369,19 @@ def first_where(holds: Callable[[int], bool], start: int) -> int:
 
 
 def draw_index(weights: Iterator[int], below: RandBelow) -> int:
-    """Draw an index with probability proportional to integer weights."""
+    """Draw an index with probability proportional to integer weights.
+
+    `below(bound)` draws a uniform integer below a bound.
+    """
     sums = list(accumulate(weights))
     return bisect_right(sums, below(sums[-1]))
 
 
 def sample_distinct(many: int, bound: int, below: RandBelow) -> list[int]:
-    """Draw `many` distinct integers from 0 to below `bound`, in random order (Fisher and Yates)."""
+    """Draw `many` distinct integers from 0 to below `bound`, in random order (Fisher and Yates).
+
+    `below(bound)` draws a uniform integer below a bound.
+    """
     swapped: dict[int, int] = {}
     found = []
     for i in range(many):

@@ -45,7 +45,10 @@ UNSEEDED = phrase("NumPy {kind} noise, unseeded: for teaching")
 
 
 class ScoredCandidates(Protocol):
-    """A block of candidates of one selection."""
+    """Block of candidates of one selection, with their scores.
+
+    Large selections come in several blocks (`Noise.select_among`).
+    """
 
     @property
     def scores(self) -> Floats:
@@ -59,7 +62,10 @@ class ScoredCandidates(Protocol):
 
 
 class Noise(ABC):
-    """Source of privacy noise: Laplace for runs that count epsilon, Gaussian for runs in rho."""
+    """Source of privacy noise: Laplace for runs that count epsilon, Gaussian for runs in rho.
+
+    It adds noise to counts and real values, and selects candidates by the exponential mechanism.
+    """
 
     distribution: NoiseKind = "laplace"
     """Distribution of the noise. A `scale` is the Laplace scale, or the Gaussian sigma."""
@@ -79,7 +85,10 @@ class Noise(ABC):
         """
 
     def many_counts(self, tables: Sequence[NDArray[np.int64]], scales: Sequence[float]) -> list[Floats]:
-        """Add noise to every table of one query, each with its own scale, as in `counts`."""
+        """Add noise to the counts of every table of one query, each table with its own scale.
+
+        The noise is that of `counts`.
+        """
         return [self.counts(table, scale) for table, scale in zip(tables, scales, strict=True)]
 
     def variance(self, scale: float) -> float:
@@ -102,8 +111,9 @@ class Noise(ABC):
     def histograms(self, tables: Sequence[NDArray[np.int64]], factor: float, *, public_total: bool) -> list[Floats]:
         """Add K-norm noise to several histograms of the same rows and return the noisy ones.
 
-        One privacy loss covers all histograms. The noise has the same total in each: 0 if
-        `public_total`.
+        One privacy loss covers all histograms: the probability of noise falls by e^-factor per unit
+        of its largest L1 norm on a histogram. The noise has the same total in each histogram: 0 if
+        `public_total`, because then the number of rows is known.
         """
         if factor == np.inf:
             return [table.astype(float) for table in tables]
@@ -112,11 +122,15 @@ class Noise(ABC):
         return add_noise(tables, drawn)
 
     def histogram_spreads(self, sizes: Sequence[int], factor: float, *, public_total: bool) -> dict[int, Spread]:
-        """Return approximate standard deviations of K-norm noise, by number of histogram cells."""
+        """Return approximate standard deviations of K-norm noise, by number of histogram cells.
+
+        `sizes` are the numbers of cells of the histograms that get noise together, as in
+        `histograms`.
+        """
         return histograms.spreads(sizes, factor, public_total=public_total)
 
     def _randbelow(self, bound: int) -> int:
-        """Draw a uniform integer from 0 to below `bound`."""
+        """Draw a uniform integer from 0 to below `bound`, of any size."""
         return secrets.randbelow(bound)
 
     def _bernoulli(self, near: float, room: float, exactly: Callable[[], RatioAndExponent]) -> bool:
@@ -144,7 +158,8 @@ class Noise(ABC):
     def select(self, scores: Floats, factor: float) -> Ints:
         """Select along the last axis by the exponential mechanism; return the indices.
 
-        Index r has a probability proportional to exp(factor * score).
+        Index r has a probability proportional to exp(factor * score), where the factor follows from
+        the epsilon and the scores' sensitivity.
         """
 
     @abstractmethod
@@ -152,8 +167,8 @@ class Noise(ABC):
         """Select one candidate per group by the exponential mechanism; int array of shape (m,).
 
         Candidate r has a probability proportional to weight(r) exp(factor * score(r)). Scores,
-        groups and weights have the shape (candidates,). Groups are 0 to m - 1 in increasing order,
-        and none is empty. A candidate of weight 0 is never selected.
+        groups and weights have the shape (candidates,). `groups` has the group of each candidate, 0
+        to m - 1 in increasing order, and none is empty. A candidate of weight 0 is never selected.
         """
 
     def uniform_integers(self, low: Floats, high: Floats) -> Floats:
@@ -174,13 +189,17 @@ class Noise(ABC):
         return (random_words(count) >> np.uint64(11)).astype(float) / WIDEST
 
     def uniform_blocks(self, count: int) -> Iterator[Floats]:
-        """Yield `count` uniform numbers in blocks; one empty block if `count` is 0."""
+        """Yield `count` uniform numbers in [0, 1) in blocks; one empty block if `count` is 0.
+
+        A block has at most `BLOCK` numbers.
+        """
         return (self.uniforms(min(BLOCK, count - start)) for start in range(0, max(count, 1), BLOCK))
 
     def select_among(self, blocks: Sequence[ScoredCandidates], factor: float) -> tuple[int, int]:
-        """Select one candidate among blocks; return its block and its index in that block.
+        """Select one candidate among all blocks; return its block and its index in that block.
 
-        The distribution is that of `select` over all scores of all blocks.
+        The distribution is that of `select` over all scores of all blocks: the exponential
+        mechanism.
         """
         scores = np.concatenate([block.scores for block in blocks])
         index = int(self.select(scores if factor else np.zeros_like(scores), factor or 1.0))
@@ -240,10 +259,12 @@ class ExactNoise(Noise):
     def select_among(self, blocks: Sequence[ScoredCandidates], factor: float) -> tuple[int, int]:
         """Select one candidate among blocks with the exact probabilities of `Noise.select_among`.
 
-        A block is drawn by the total of its integer weights, then an index within the block. If
-        that index is rejected, both are drawn again. An index r in block b comes with probability
-        proportional to exp(factor best(b)) totals(b) times W(r) / totals(b) times 2^bits w(r) /
-        W(r), which is 2^bits exp(factor score(r)).
+        A block b is drawn by the total of its integer weights, totals(b), then an index r within
+        the block by its integer weight W(r). If that index is rejected, both are drawn again. So r
+        comes with probability proportional to exp(factor best(b)) totals(b) times W(r) / totals(b)
+        times 2^bits w(r) / W(r), which is 2^bits exp(factor score(r)). Here best(b) is the block's
+        best score, and w(r) = exp(factor (score(r) - best(b))) is the weight that 2^-bits W(r)
+        rounds up.
         """
         inner = [self._block_selection(block, factor) for block in blocks]
         totals = np.concatenate([own.totals for own in inner])
@@ -256,7 +277,7 @@ class ExactNoise(Noise):
                 return block, int(indices[0])
 
     def _block_selection(self, block: ScoredCandidates, factor: float) -> GroupedSelection:
-        """Return the sampler of one block, kept from earlier queries about the same block."""
+        """Return the sampler of one block's exponential mechanism; it is kept for later queries."""
         known = self._selections.get(block)
         if known is None or known[0] != factor:
             selection = make_selection(block.scores, np.zeros(1, np.intp), factor, bits=BLOCK_BITS)
@@ -274,7 +295,7 @@ class NumpyNoise(Noise):
         self.label = (SEEDED if seeded else UNSEEDED).format(kind=self.on_counts)
 
     def counts(self, counts: NDArray[np.int64], scale: float) -> Floats:
-        """Add NumPy's noise to counts: continuous, or integers if the source is discrete."""
+        """Add NumPy's noise to counts: real numbers, or integers if the source is discrete."""
         if not self._discrete:
             return self.reals(counts.astype(float), scale, grid=1.0)
         if self.distribution == "gaussian":
@@ -292,7 +313,8 @@ class NumpyNoise(Noise):
     def variance(self, scale: float) -> float:
         """Return the variance of the noise on one count.
 
-        Continuous noise has 2 scale^2, or scale^2 if it is Gaussian.
+        Noise of real numbers has 2 scale^2, or scale^2 if it is Gaussian; integer noise has that of
+        `Noise`.
         """
         if self._discrete:
             return super().variance(scale)
@@ -307,7 +329,8 @@ class NumpyNoise(Noise):
     def select(self, scores: Floats, factor: float) -> Ints:
         """Run the exponential mechanism along the last axis; return the indices.
 
-        The Gumbel-max identity needs no normalizing sum.
+        By the Gumbel-max identity: the largest of factor * score plus independent Gumbel noise has
+        the mechanism's distribution, without a normalizing sum.
         """
         return np.asarray(np.argmax(factor * scores + self._rng.gumbel(size=scores.shape), axis=-1))
 
@@ -335,11 +358,17 @@ class NumpyNoise(Noise):
         return found
 
     def _bernoulli(self, near: float, room: float, exactly: Callable[[], RatioAndExponent]) -> bool:
-        """Draw an event by NumPy's generator, with the floating-point probability exp(`near`)."""
+        """Draw an event by NumPy's generator, with the floating-point probability exp(`near`).
+
+        `room` and `exactly` are not used.
+        """
         return self._rng.random() < exp(min(near, 0.0))
 
     def noiseless(self) -> NoiselessLimit:
-        """Return a noiseless source that draws the same random numbers, but only to break ties."""
+        """Return the noiseless source that breaks ties by the same random numbers as this source.
+
+        For comparisons on real data only: nothing that it answers is private.
+        """
         return NoiselessLimit(self._rng, discrete=self._discrete, seeded=False, distribution=self.distribution)
 
     def select_among(self, blocks: Sequence[ScoredCandidates], factor: float) -> tuple[int, int]:
@@ -352,7 +381,7 @@ class NumpyNoise(Noise):
 
 
 class Noiseless(Noise):
-    """Source of noiseless answers."""
+    """Source of answers without noise, which protect no one and are never published."""
 
     on_counts = "none"
     label = "no noise"
@@ -412,7 +441,10 @@ class NoiselessLimit(Noiseless, NumpyNoise):
 
 
 class NoNoise(Noiseless):
-    """Noiseless answers, and the first of the best candidates; for the non-private baseline."""
+    """Source without noise that takes the first of equally good candidates.
+
+    It is for the non-private baseline.
+    """
 
     def select(self, scores: Floats, factor: float) -> Ints:
         """Return the index of the largest score along the last axis; the first of equal ones."""
@@ -437,13 +469,17 @@ def make_selection(
 ) -> GroupedSelection:
     """Return the sampler of exponential mechanisms for groups of candidates.
 
-    The factor is made smaller by a relative `SPARE`, and at most the largest float.
+    Group g begins at `starts[g]`; `weights` and `bits` are as in `GroupedSelection`. The factor is
+    made smaller by a relative `SPARE`, and at most the largest float.
     """
     return GroupedSelection(scores, starts, min(factor, sys.float_info.max) * (1 - SPARE), weights, bits)
 
 
 def add_noise(tables: Sequence[NDArray[np.int64]], noise: Sequence[Ints]) -> list[Floats]:
-    """Add integer noise to tables and return the nearest floats, in the tables' shapes."""
+    """Add integer noise to tables of counts and return the nearest floats, in the tables' shapes.
+
+    `noise` has a flat array for each table.
+    """
     added = [(table.ravel() + own).astype(float) for table, own in zip(tables, noise, strict=True)]
     return [cells.reshape(table.shape) for table, cells in zip(tables, added, strict=True)]
 
@@ -451,7 +487,8 @@ def add_noise(tables: Sequence[NDArray[np.int64]], noise: Sequence[Ints]) -> lis
 def scores_below_best(scores: Floats, groups: Ints, weights: Weights | None) -> tuple[Floats, Ints]:
     """Return each score minus the best score of its group, and where groups start.
 
-    Only candidates of positive weight can be the best.
+    `groups` has the group of each score, in increasing order. Only candidates of positive weight
+    can be the best.
     """
     starts = np.flatnonzero(np.diff(groups, prepend=-1))
     possible = scores if weights is None else np.where(weights.part > 0, scores, -np.inf)
@@ -459,12 +496,15 @@ def scores_below_best(scores: Floats, groups: Ints, weights: Weights | None) -> 
 
 
 def group_maxima(keys: Floats, starts: Ints) -> Floats:
-    """Return, for every key, the largest key of its group."""
+    """Return, for every key, the largest key of its group; group g begins at `starts[g]`."""
     return np.repeat(np.maximum.reduceat(keys, starts), np.diff(starts, append=len(keys)))
 
 
 def group_argmax(keys: Floats, groups: Ints, starts: Ints) -> Ints:
-    """Return the index of every group's largest key; the first one if several are equal."""
+    """Return the index of every group's largest key; the first one if several are equal.
+
+    `groups` has the group of each key, in increasing order, and group g begins at `starts[g]`.
+    """
     best = np.flatnonzero(keys == group_maxima(keys, starts))
     return np.asarray(best[np.flatnonzero(np.diff(groups[best], prepend=-1))])
 
