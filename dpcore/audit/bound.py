@@ -112,8 +112,10 @@ def lower_bound(
 ) -> float:
     """Return a lower confidence bound on epsilon from event counts on two neighboring data sets.
 
-    The bound is ln((p_lo - delta) / q_hi) with one-sided Clopper-Pearson bounds at alpha/2 each,
-    and at least 0. If the privacy measure counts rho, it is the epsilon of the lower bound on rho.
+    The bound is ln((p - delta) / q), and at least 0. Here p is a lower bound on the event's
+    probability on the first data set, and q an upper bound on that on the other, both one-sided
+    Clopper-Pearson bounds at alpha/2. If the privacy measure counts rho, the result is the epsilon
+    of a lower bound on rho.
 
     Parameters
     ----------
@@ -146,7 +148,10 @@ def lower_bound(
 def _lower_bounds(
     hits: Ints, others: Ints, trials: int, alpha: float, delta: float, measure: PrivacyMeasure = PURE
 ) -> Floats:
-    """Return lower confidence bounds on the loss for arrays of event counts, in the measure."""
+    """Return lower confidence bounds on the loss in a measure, for arrays of event counts.
+
+    `hits` counts runs with the event on the data set that makes it likely, `others` on the other.
+    """
     with np.errstate(invalid="ignore"):
         low = np.where(hits > 0, beta.ppf(alpha / 2, hits, trials - hits + 1), 0.0) - delta
         high = np.where(others < trials, beta.ppf(1 - alpha / 2, others + 1, trials - others), 1.0)
@@ -345,6 +350,23 @@ def statistics(
 
     Every run is a complete fit through the method's public interface. The data sets take turns.
 
+    Parameters
+    ----------
+    estimator : PrivateEstimator
+        The unfitted method.
+    schema : Schema
+        The schema of both data sets.
+    pair : tuple of two DataFrames
+        The two neighboring data sets.
+    statistic : callable
+        A function from a fitted method to the attacker's number.
+    trials : int
+        The number of runs on each data set.
+    seed : int, optional
+        Makes all runs reproducible. Default: fresh noise.
+    progress : callable, optional
+        Called with the fraction done and a text.
+
     Returns
     -------
     values : array of shape (2, trials)
@@ -372,10 +394,15 @@ def statistics(
 
 
 def caching_schema(schema: Schema, tables: tuple[pd.DataFrame, ...]) -> Schema:
-    """Return the same schema, which encodes each given data frame once for thousands of fits."""
+    """Return the same schema, which encodes each given data frame once for thousands of fits.
+
+    `tables` are those data frames; others are encoded as usual.
+    """
     known = [(table, schema.encode(table)) for table in tables]
 
     class CachingSchema(Schema):
+        """Schema that knows the codes of some data frames."""
+
         def encode(self, frame: pd.DataFrame) -> Codes:
             """Return the stored codes of a known data frame; encode others."""
             for table, codes in known:

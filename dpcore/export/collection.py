@@ -56,7 +56,8 @@ class Collection:
     reports : Reports
         The randomized answers.
     origin : mapping
-        As of a `Model`.
+        The method, its mode, the relation, the noise, why the guarantee is void, and the claimed
+        and proven epsilon, as in the file of a `Model`.
     """
 
     reports: Reports
@@ -65,8 +66,8 @@ class Collection:
     def files(self) -> dict[str, str]:
         """Return the contents of the two files by name: reports.csv and rules.json.
 
-        A person who knows the seed of reports can undo them: those are not to be handed on, which
-        nothing here can tell.
+        Do not publish reports that were made with a known seed: who knows the seed can compute the
+        true answers. This function cannot tell whether a seed was used.
 
         Raises
         ------
@@ -166,14 +167,14 @@ class Collection:
 
 
 def rows_per_person(rows: Schema) -> int:
-    """Return the number of reports' rows per person: one for each of the person's own rows."""
+    """Return the number of reports' rows per person in a schema `rows`: 1, or the most that count."""
     return 1 if rows.persons is None else rows.persons.max_contributions
 
 
 def reports_of(document: Mapping[str, Any]) -> Reports:
     """Read a questionnaire and its randomizers from a document, as `Reports` without answers.
 
-    ValueError if it contradicts itself.
+    The document is the content of rules.json. ValueError if it contradicts itself.
     """
     if document["format"] != FORMAT or not 0 < len(document["questions"]) <= MOST_QUESTIONS:
         raise ValueError
@@ -197,7 +198,10 @@ def reports_of(document: Mapping[str, Any]) -> Reports:
 
 
 def channel_of(rule: Mapping[str, Any], columns: Sequence[Column]) -> Channel:
-    """Return the randomizer of one item; ValueError or TypeError if it has no finite epsilon."""
+    """Return the randomizer of one question; ValueError or TypeError if it has no finite epsilon.
+
+    `rule` is the question in rules.json, `columns` are the columns that it asks for together.
+    """
     name, given = rule["rule"], dict(rule["given"])
     if "epsilon" in given:
         if not FRACTION.fullmatch(given["epsilon"]):  # an exponent may ask for gigabytes of digits
@@ -232,7 +236,11 @@ def header_of(reports: Reports) -> list[str]:
 
 
 def read_reports(table: str | PathLike[str] | bytes, name: str, header: Sequence[str], **limits: Any) -> pd.DataFrame:
-    """Read the table of reports as texts, as dpcore or a spreadsheet has written it."""
+    """Read the table of reports as texts, as dpcore or a spreadsheet has written it.
+
+    `name` is the file's name for errors, `header` the expected names of columns, and `limits` are
+    arguments of `read_frame`.
+    """
     for delimiter in (",", None):  # names of columns may hold what divides other files
         with suppress(DataError) if delimiter else nullcontext():
             frame = read_frame(table, name, missing=("",), decimal=".", delimiter=delimiter, **limits)
@@ -242,7 +250,7 @@ def read_reports(table: str | PathLike[str] | bytes, name: str, header: Sequence
 
 
 def fill_reports(questionnaire: Reports, frame: pd.DataFrame) -> Reports:
-    """Return the questionnaire's reports from a table with a row per person."""
+    """Return reports of `questionnaire`, with the answers of `frame`, which has a row per person."""
     values: dict[Item, NDArray[Any]] = {}
     chosen: dict[Item, Ints] = {}
     for question, (family, channel) in enumerate(questionnaire.channels.items(), 1):
@@ -266,7 +274,10 @@ def fill_reports(questionnaire: Reports, frame: pd.DataFrame) -> Reports:
 
 
 def numbers(said: pd.Series, channel: Channel) -> Floats:
-    """Convert reports to numbers, with decimal point or comma; ValueError if one is impossible."""
+    """Convert reported texts (`said`) to numbers, with decimal point or comma.
+
+    ValueError if one is no number, or so far out that the randomizer, `channel`, cannot report it.
+    """
     assert isinstance(channel, TRR)
     found: Floats = said.str.replace(",", ".").to_numpy().astype(float)
     room = FURTHEST * channel.scale if math.isfinite(channel.scale) else 0.0
