@@ -397,10 +397,10 @@ class Ledger(LossSummary):
         """
         self._refuse_group()
         if not all(isinstance(entry, Entry) for entry in entries):
-            raise ParameterError("A charge is not an Entry.", "Pass Entry objects.")
+            raise ParameterError("`charge` got a value that is not an Entry.", "Pass Entry objects.")
         if any(entry.unit != self.measure.unit for entry in entries):
             raise ParameterError(
-                f"The ledger {self.name!r} counts {self.measure}; a query is in another privacy measure.",
+                f"The ledger {self.name!r} counts {self.measure}; an entry is in another privacy measure.",
                 "Query through a door of this ledger.",
             )
         if not entries:
@@ -456,7 +456,7 @@ class Ledger(LossSummary):
             If `by` has another value, or this ledger is a group itself.
         """
         if by not in ("value", "label"):
-            raise ParameterError("`by` has an unknown value.", "Choose by='value' or by='label'.")
+            raise ParameterError(f"`by` must be 'value' or 'label'; got {by!r}.", "Choose by='value' or by='label'.")
         twofold = by == "value" and self.relation is Relation.REPLACE
         group = self._make_part(name, Relation.ADD_REMOVE if twofold else self.relation)
         group._rule = "parallel"

@@ -36,7 +36,7 @@ FEWEST = 20
 ORDERS = 1 + np.geomspace(1e-3, 1e3, 60)  # of Rényi divergences; each gives a bound on rho
 LEAST = 1e-300  # in place of a probability of 0 on both data sets
 REPORT_EVERY = 200  # number of progress reports of a long audit
-RUNS, WORLD = phrase("Run {run:,} of {trials:,} in each world"), phrase("Runs in world {side:d} are done")
+RUNS, WORLD = phrase("Run {run:,} of {trials:,} on each data set"), phrase("Runs on data set {side:d} are done")
 Runs = Callable[[pd.DataFrame, int], Sequence[Any]]
 """A mechanism as a function: (frame, number of runs) -> that many independent outputs."""
 
@@ -323,13 +323,13 @@ def audit(
         claimed, bound, protects = ledger.epsilon_claimed, ledger.epsilon_nominal, ledger.protects
         measure = ledger.measure
         if measure.delta and delta:
-            raise ParameterError("A method in rho is audited at all deltas.", "Do not pass `delta`.")
+            raise ParameterError("A method that counts rho has its own delta.", "Do not pass `delta`.")
     else:
         found = np.empty((2, trials))
         for side, frame in enumerate(pair):
             outputs = method(frame, trials)
             if len(outputs) != trials:
-                raise ParameterError(f"{trials} runs of the mechanism gave {len(outputs)} outputs.", "Return one each.")
+                raise ParameterError(f"{trials} runs of `method` gave {len(outputs)} outputs.", "Return one per run.")
             found[side] = [event(output) for output in outputs]
             progress((side + 1) / 2, WORLD.format(side=side + 1))
     least = lower_bound_of_statistics(found[0], found[1], alpha=alpha, delta=delta, measure=measure)

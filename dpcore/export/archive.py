@@ -120,7 +120,7 @@ def settings_of_release(raw: bytes, cause: str, remedy: str, name: str = "config
         if zipfile.is_zipfile(io.BytesIO(raw)):
             with zipfile.ZipFile(io.BytesIO(raw)) as archive:
                 if archive.getinfo(name).compress_type not in PACKINGS:
-                    raise DataError(f"{cause}: it is packed in an unusual way.", remedy)
+                    raise DataError(f"{cause}: its zip uses an unusual compression.", remedy)
                 with archive.open(name) as file:
                     raw = file.read(MOST_BYTES + 1)
         return json_value(raw, DataError, cause, remedy, most=MOST_BYTES)

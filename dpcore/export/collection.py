@@ -128,11 +128,11 @@ class Collection:
             raise SchemaError(f"{CAUSE}.", REMEDY) from None
         found = fill_reports(reports, read_reports(table, name, header_of(reports), **limits))
         if [len(own) for own in found.values.values()] != many:
-            raise DataError("The reports in the table do not belong to these rules.", MEND)
+            raise DataError("The reports in the table cannot come from the rules of rules.json.", MEND)
         epsilon = found.largest_epsilon() * rows_per_person(found.source)
         if epsilon > origin["epsilon_bound"] * (1 + ROUNDING):
             text = f"By these rules a person's answers can cost epsilon {number(epsilon)}"
-            raise SchemaError(f"{text}, and the file says less.", REMEDY)
+            raise SchemaError(f"{text}, and the file states a smaller epsilon.", REMEDY)
         return cls(found, origin)
 
     @property
@@ -246,7 +246,7 @@ def read_reports(table: str | PathLike[str] | bytes, name: str, header: Sequence
             frame = read_frame(table, name, missing=("",), decimal=".", delimiter=delimiter, **limits)
             if [str(own).strip() for own in frame.columns] == [*header]:
                 return frame
-    raise DataError("The columns of the table are not those of its rules.", MEND)
+    raise DataError("The columns of the table of reports are not those that rules.json names.", MEND)
 
 
 def fill_reports(questionnaire: Reports, frame: pd.DataFrame) -> Reports:
@@ -268,7 +268,7 @@ def fill_reports(questionnaire: Reports, frame: pd.DataFrame) -> Reports:
                 values[family] = numbers(said, channel)
         except (ValueError, LookupError):
             raise DataError(
-                f"A cell of {frame.columns[question]!r} is no report that its rule can make.", MEND
+                f"A cell of {frame.columns[question]!r} is no report that its rule in rules.json can make.", MEND
             ) from None
     return replace(questionnaire, people=len(frame), values=values, respondents=chosen)
 

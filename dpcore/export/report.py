@@ -40,7 +40,7 @@ MOST_BARS, MOST_CLASSES = 4, 10  # beside each other: with bars, and as numbers
 LEDGER = {"scope": "where", "name": "query", "mechanism": "mechanism", "scale": "noise scale"}
 IN_EPSILON = {"epsilon_claimed": "claimed, each", "epsilon_nominal": "proven, each"}
 IN_RHO = {"rho_claimed": "rho claimed, each", "rho_nominal": "rho proven, each"}
-OF_NOISE = "of the noise, each"  # where nothing is proven
+OF_NOISE = "nominal, each"  # where nothing is proven
 EPSILONS = {"epsilon", "spent", OF_NOISE, *IN_EPSILON, *IN_EPSILON.values(), *IN_RHO, *IN_RHO.values()}
 LETTERS, LONGEST = 110, 80  # of a subtitle's line, and of a node's name
 POINTING = re.compile(r" ?Point at [^.]*\.")  # which nobody can, on paper
@@ -103,7 +103,7 @@ def make_report(release: Release, pictures: Sequence[Picture] = ()) -> Report:
         rows_more=rest(len(release.schema) - MOST_COLUMNS, "more columns are not shown"),
         costs=[one for one in costs if one is not begins[0]],
         entries=table(entries.head(MOST_ENTRIES)),
-        entries_more=rest(len(entries) - MOST_ENTRIES, "more are in ledger.csv"),
+        entries_more=rest(len(entries) - MOST_ENTRIES, "more lines are in ledger.csv"),
         real=[
             part("figure", part("caption", chart) + table(frame))
             if isinstance(chart, str)
