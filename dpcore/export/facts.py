@@ -50,7 +50,7 @@ MOST = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """The facts on a release that the card and the report state, in the spoken language.
+    """The facts on a release that the card and the report state, in the language of the screen.
 
     Users' names are quoted for Markdown.
 
