@@ -47,7 +47,10 @@ Progress = Callable[[float, str], None]
 
 
 def no_progress(fraction: float, text: str) -> None:
-    """Ignore the progress of a long computation: the default callback."""
+    """Ignore the progress of a long computation: the default callback.
+
+    `fraction` is the fraction done, `text` says in words what is done.
+    """
 
 
 def is_number(value: object) -> bool:
@@ -79,9 +82,10 @@ def is_plain(value: object) -> bool:
 
 
 def kind_of(value: object) -> str:
-    """Return a value's type in words for error messages, without anything of its content.
+    """Return a value's type in words for error messages, such as "of the type pandas.DataFrame".
 
-    The module's name is included, because several libraries have a `DataFrame`.
+    The words have nothing of the value's content, which may be private. The name of the library is
+    included, because several have a `DataFrame`.
     """
     if isinstance(value, type):
         return f"the class {value.__name__} itself"
@@ -110,7 +114,7 @@ def require_frame(table: object, *, texts: bool = False) -> pd.DataFrame:
 
 
 def table_remedy(given: object) -> str:
-    """Return advice for an error: how to get a DataFrame of rows from `given`, which is none."""
+    """Return advice for an error: how to get a DataFrame from `given`, which is something else."""
     if isinstance(given, str | os.PathLike):
         return 'Pass data.train of data = dp.datasets.read("people.csv", schema=schema).'
     remedies = (remedy for name, remedy in TABLE_REMEDIES.items() if hasattr(given, name))
@@ -118,7 +122,10 @@ def table_remedy(given: object) -> str:
 
 
 def is_kind(value: object, hint: Any) -> bool:
-    """Return whether a value fits an annotation; up to 20 items of a collection are checked too."""
+    """Return whether a value fits an annotation (`hint`).
+
+    Of a collection up to 20 items are checked too.
+    """
     kind, parts = get_origin(hint) or hint, get_args(hint)
     if kind in (Union, UnionType):
         return any(is_kind(value, part) for part in parts)
@@ -193,7 +200,10 @@ def check_public(names: MutableMapping[str, Any], public: Iterable[str]) -> None
 
 
 def one_per_row(y: Any, frame: pd.DataFrame) -> NDArray[Any]:
-    """Return class values as an array of shape (n,); DataError if there is not one per row."""
+    """Return class values (`y`) as an array of shape (n,), for the n rows of `frame`.
+
+    DataError if there is not one class per row.
+    """
     classes = np.asarray(y)
     if classes.shape not in ((len(frame),), (len(frame), 1)):
         raise DataError("There is not one class per row.", "Pass as many classes as rows, in one column.")

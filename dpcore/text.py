@@ -63,22 +63,28 @@ def writable(name: str) -> str:
 
 
 def distinct_texts(numbers: Sequence[float]) -> list[str]:
-    """Return different numbers as different texts of equal precision, four digits at least."""
+    """Return different numbers as different texts of equal precision, four digits at least.
+
+    If 17 digits do not tell them apart, the numbers are equal, and so are their texts.
+    """
     written = [[f"{number:.{n}g}" for number in numbers] for n in range(FEWEST_DIGITS, MOST_DIGITS + 1)]
     return next((texts for texts in written if len({*texts}) == len(texts)), written[-1])
 
 
 def short(number: float) -> str:
-    """Return a column's number with at most six digits for a chart; below 10,000 without a comma.
+    """Return a column's number with at most six digits, for a chart.
 
-    A number of four digits may be a year.
+    Below 10,000 it has no comma, because a number of four digits may be a year.
     """
     digits = ".6g" if abs(number) < 10_000 else ",.6g" if abs(number) < 100_000 else ",.0f"
     return f"{number:{digits}}"
 
 
 class Verdict(StrEnum):
-    """Result of testing a claim by measurements: it holds, it fails, or neither is shown."""
+    """Result of testing a claimed epsilon by measurements.
+
+    It holds, it fails, or the measurements do not decide.
+    """
 
     HOLDS = phrase("holds")
     FAILS = phrase("does not hold")
@@ -96,7 +102,10 @@ def limit(epsilon: float) -> str:
 
 
 def html_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], most: int = 100) -> str:
-    """Return a small HTML table for notebooks: texts escaped, rows beyond `most` counted."""
+    """Return a small HTML table for notebooks, with texts escaped.
+
+    Of the rows at most `most` are shown, and the others counted.
+    """
     cell = "<{0} style='text-align: left; padding-right: 1em'>{1}</{0}>".format
     lines = [("th", header), *(("td", row) for row in rows[:most])]
     body = "".join(f"<tr>{''.join(cell(kind, escape(text)) for text in row)}</tr>" for kind, row in lines)
@@ -120,7 +129,7 @@ def number(epsilon: float) -> str:
 def percent(share: float, digits: str = ".3g", *, certain: bool = True) -> str:
     """Return a share in [0, 1] as text in percent; "over 99.9%" if only rounding makes it 100%.
 
-    With `certain=False`, a share of 1 is "over 99.9%" too.
+    `digits` is the format of the number. With `certain=False`, a share of 1 is "over 99.9%" too.
     """
     rounded = CERTAIN <= share < 1 or (share == 1 and not certain)
     return say("over 99.9%") if rounded else f"{100 * share:{digits}}%"
@@ -129,7 +138,8 @@ def percent(share: float, digits: str = ".3g", *, certain: bool = True) -> str:
 def odds(epsilon: float) -> float:
     """Return the largest posterior probability of an observer with a 50:50 prior.
 
-    It is e^epsilon / (1 + e^epsilon).
+    It is e^epsilon / (1 + e^epsilon). The prior is on which of two neighboring data sets is the
+    real one.
 
     Parameters
     ----------

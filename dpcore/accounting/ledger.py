@@ -83,7 +83,7 @@ class Totals(NamedTuple):
 class LossRules:
     """Functions from a part's loss to the loss that the ledger above it counts.
 
-    The first is for the claimed loss, the second for the nominal loss and the bound.
+    `claimed_rule` is for the claimed loss, `noise_rule` for the nominal loss and the proven bound.
     """
 
     claimed_rule: LossRule = exact
@@ -108,7 +108,7 @@ class HasTotals(Protocol):
 
 
 class LossSummary:
-    """The three totals of `HasTotals` as epsilons for people; they hold at `delta`."""
+    """Claimed, nominal and proven epsilon of an object with totals (`HasTotals`), at its `delta`."""
 
     @property
     def epsilon_claimed(self: HasTotals) -> float:
@@ -127,7 +127,7 @@ class LossSummary:
 
     @property
     def epsilon_text(self: HasTotals) -> str:
-        """The three epsilons in one line, for people."""
+        """The three epsilons in one line, for people: claimed, nominal, and proven at most."""
         claimed, nominal, bound = map(self.measure.epsilon, self.totals)
         at = f" at delta = {self.measure.delta:g}" if self.measure.delta else ""
         proven = "cannot be proven" if math.isinf(bound) else f"proven at most {number(bound)}{at}"
@@ -141,7 +141,7 @@ class LossSummary:
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One query to the door, with the losses of all `draws` together in `unit`: epsilon or rho."""
+    """One query of private rows, with the losses of all its `draws` in `unit`: epsilon or rho."""
 
     name: str  # the query, in the schema's terms
     mechanism: str  # laplace, geometric, exponential, … or "none" for raw access
@@ -160,7 +160,7 @@ class Entry:
     strata: tuple[str, ...] = ()  # columns by which rows were split, one marginal for each value
 
     def __post_init__(self) -> None:
-        """Convert both losses to exact fractions; ParameterError for invalid numbers."""
+        """Convert claimed and nominal loss to exact fractions; ParameterError for invalid numbers."""
         for name in EPSILONS[:2]:
             object.__setattr__(self, name, exact(getattr(self, name)))
         object.__setattr__(self, "draws", require_count(self.draws, "number of draws", least=0))
@@ -397,10 +397,10 @@ class Ledger(LossSummary):
         """
         self._refuse_group()
         if not all(isinstance(entry, Entry) for entry in entries):
-            raise ParameterError("A charge is not an Entry.", "Pass Entry objects.")
+            raise ParameterError("`charge` got a value that is not an Entry.", "Pass Entry objects.")
         if any(entry.unit != self.measure.unit for entry in entries):
             raise ParameterError(
-                f"The ledger {self.name!r} counts {self.measure}; a query is in another privacy measure.",
+                f"The ledger {self.name!r} counts {self.measure}; an entry is in another privacy measure.",
                 "Query through a door of this ledger.",
             )
         if not entries:
@@ -456,7 +456,7 @@ class Ledger(LossSummary):
             If `by` has another value, or this ledger is a group itself.
         """
         if by not in ("value", "label"):
-            raise ParameterError("`by` has an unknown value.", "Choose by='value' or by='label'.")
+            raise ParameterError(f"`by` must be 'value' or 'label'; got {by!r}.", "Choose by='value' or by='label'.")
         twofold = by == "value" and self.relation is Relation.REPLACE
         group = self._make_part(name, Relation.ADD_REMOVE if twofold else self.relation)
         group._rule = "parallel"
@@ -578,7 +578,7 @@ class Ledger(LossSummary):
         inside = poisson_inside(cost / self.relation.histogram_l1, rate)
 
         def outside(loss: Epsilon) -> Epsilon:
-            """Return the loss on all rows of a loss on the sample."""
+            """Return the loss on all rows of a query with this loss on the sample."""
             return cost * loss / inside if inside else exact(loss)
 
         return self._join(Ledger(Relation.ADD_REMOVE, plan=inside, name=name), LossRules(outside, outside))
@@ -643,7 +643,10 @@ class Ledger(LossSummary):
         return self._join(ledger)
 
     def _make_part(self, name: str, relation: Relation | None = None, **limits: PrivacyLoss | None) -> Ledger:
-        """Return a new ledger with this ledger's privacy measure, to be attached as a part."""
+        """Return a new ledger with this ledger's privacy measure, to be attached as a part.
+
+        `relation` is this ledger's by default. `limits` are the part's cap (`epsilon`) and `plan`.
+        """
         self._refuse_group()
         return Ledger(relation or self.relation, name=name, delta=self.delta, **limits)
 
@@ -662,9 +665,10 @@ class Ledger(LossSummary):
             raise ParameterError("Amplification by sampling needs pure epsilon.", "Use delta=0 or all rows.")
 
     def _join(self, part: Ledger, losses: LossRules | None = None) -> Ledger:
-        """Attach a ledger that has no parent, and return it.
+        """Attach a ledger that has no parent (`part`), and return it.
 
-        What was charged to it counts here from now on, by the rules `losses` or its own.
+        What was charged to the part counts here from now on, by the rules `losses` or, by default,
+        by the rules that the part has.
         """
         part._losses = losses or part._losses
         with lock_trees(self, part):
@@ -730,14 +734,20 @@ class Ledger(LossSummary):
         return Totals(*(math.inf if math.isinf(now) else total + (now - was) for total, was, now in grown))
 
     def _check_caps(self, new: Totals, void: str) -> None:
-        """Raise BudgetError if these totals exceed the plan or the cap."""
+        """Raise BudgetError if the totals `new` exceed this ledger's plan or cap.
+
+        `void` is a reason why the guarantee is void, for the error.
+        """
         if self.plan is not None and new.nominal > self.plan:
             raise BudgetError(*cap_refusal(new.nominal, self.name, self.plan, "", self.measure))
         if self.cap is not None and new.bound > self.cap:
             raise BudgetError(*cap_refusal(new.bound, self.name, self.cap, void, self.measure))
 
     def _persist(self, new: Totals, void: str, *, drawn: bool) -> None:
-        """Write the new totals to a file before they count; does nothing here (see `store`)."""
+        """Write the totals `new` to the ledger file before they count; without a file do nothing.
+
+        `void` is a reason why the guarantee is void. `drawn` says that the noise was drawn already.
+        """
 
     def _require_open(self) -> None:
         """Raise ParameterError if this ledger or one above it is closed."""
@@ -780,8 +790,9 @@ class Ledger(LossSummary):
     ) -> list[tuple[tuple[str, ...], Relation, tuple[Epsilon, ...], Entry]]:
         """Return (path, relation, factors, entry) of every query, in order.
 
-        The factors say how many times the claimed and the nominal loss count in this ledger's
-        totals. `path` and `times` are those of this ledger, for the recursion.
+        A path has the names of the parts that lead to the query. The factors say how many times the
+        query's claimed and nominal loss count in the totals. `path` and `times` are this ledger's
+        own path and factors: the recursion passes them from a ledger to its parts.
         """
         rows, void, parts = [], bool(self._reasons_above()), self.children
         both = range(2 if self.in_parallel and parts else 0)  # claimed, nominal
@@ -900,7 +911,8 @@ TREE_FIELDS = {"_parent", "_losses", "_part_losses", "_lock", "_process"}
 def lock_trees(*ledgers: Ledger) -> Iterator[None]:
     """Hold the locks of the trees of some ledgers, always in the same order, against deadlocks.
 
-    While one waits for a lock, `attach` may join two trees: the locks are then read again.
+    While this thread waits for a lock, `attach` in another thread may join two trees: the locks of
+    the ledgers are then looked up again.
     """
     for ledger in ledgers:
         # In a fork, a lock that was held at that moment would never be released.
@@ -921,7 +933,11 @@ def lock_trees(*ledgers: Ledger) -> Iterator[None]:
 def cap_refusal(
     total: PrivacyLoss, name: str, cap: PrivacyLoss, void: str, measure: PrivacyMeasure = PURE
 ) -> tuple[str, str]:
-    """Return the cause and remedy of a BudgetError: a total loss would exceed a ledger's cap."""
+    """Return the cause and remedy of a BudgetError: a total loss would exceed a ledger's cap.
+
+    `total` is the loss with the refused query, `name` the ledger's title; `total` and `cap` are in
+    `measure`. `void` is a reason why the guarantee is void; empty if it is sound.
+    """
     at = f" at delta {measure.delta:g}" if measure.delta else ""
     capped = f"{name!r} is capped at {measure.epsilon(cap):g}{at}"
     if not math.isinf(total):
@@ -937,7 +953,10 @@ def cap_refusal(
 
 
 def require_count(value: object, what: str, *, least: int) -> int:
-    """Return a value as an int of at least `least`; ParameterError, which names `what`, if not."""
+    """Return a value as an int of at least `least`; otherwise raise ParameterError.
+
+    `what` says what the value counts, for the error.
+    """
     if not is_whole(value, least):
         raise ParameterError(f"The {what} must be a whole number of {least} or more.", f"Use {max(least, 1)}.")
     return int(value)

@@ -99,16 +99,17 @@ class PrivacyMeasure:
         return rho_from_epsilon(float(most), self.delta) if self.delta and 0 < most < inf else most
 
     def epsilon(self, budget: PrivacyLoss) -> float:
-        """Return the epsilon of a loss in this measure, which holds at the delta, rounded up."""
+        """Return the epsilon of a loss in this measure, at the measure's delta, rounded up."""
         return epsilon_from_rho(round_up(budget), self.delta) if self.delta and 0 < budget < inf else float(budget)
 
     def log_odds_gained(self, budget: PrivacyLoss) -> float:
         """Return a bound on how far one release changes the log-odds that a person is in the data.
 
-        The bound holds except with probability delta, and is rounded up. The privacy loss L of a
-        run in rho satisfies E exp(s L) <= exp(s (s + 1) rho) for s > 0. So P(L > t) is below exp(s
-        (s + 1) rho - s t). At the best s, with t = rho + 2 sqrt(rho log(1 / delta)), that is delta
-        (Bun and Steinke 2016, in the proof of Proposition 1.3).
+        `budget` is the loss of the release in this measure; in pure epsilon it is the bound itself.
+        In rho the bound holds except with probability delta, and is rounded up. There the privacy
+        loss L, a random number, satisfies E exp(s L) <= exp(s (s + 1) rho) for s > 0. So P(L > t)
+        is below exp(s (s + 1) rho - s t). At the best s, with t = rho + 2 sqrt(rho log(1 / delta)),
+        that is delta (Bun and Steinke 2016, in the proof of Proposition 1.3).
         """
         if not (self.delta and 0 < budget < inf):
             return float(budget)
@@ -138,8 +139,9 @@ class PrivacyMeasure:
     def scale(self, share: PrivacyLoss, sensitivity: float, values: int = 1) -> float:
         """Return the noise scale at which releasing `values` noisy numbers has the loss `share`.
 
-        `sensitivity` is that of each number; a whole marginal of counts is one of the `values`. The
-        scale is infinite if the share is 0 or the noise would be wider than `WIDEST`.
+        `sensitivity` is that of each number; a whole marginal of counts is one of the `values`. In
+        rho the scale is a standard deviation, in pure epsilon that of Laplace noise. It is infinite
+        if the share is 0 or the noise would be wider than `WIDEST`.
         """
         loss = float(share)
         if not loss:
@@ -153,14 +155,18 @@ class PrivacyMeasure:
 
     @property
     def allocation_power(self) -> float:
-        """Power to divide a budget: shares in proportion to error^power minimize the total error.
+        """Power p to divide a budget: shares in proportion to error^p minimize the total error.
 
-        The errors are those under equal shares.
+        The error is what a query would have if all queries had equal shares.
         """
         return 2 / 3 if self.delta else 1 / 2
 
     def selection_exponent(self, share: PrivacyLoss) -> float:
-        """Return how much the exponential mechanism's exponent may change for the loss `share`."""
+        """Return how much the exponential mechanism's exponent may change for the loss `share`.
+
+        The exponent is a factor times a candidate's score. The change is that between neighboring
+        data sets.
+        """
         return sqrt(8 * float(share)) if self.delta else float(share)
 
     def __str__(self) -> str:
@@ -172,7 +178,7 @@ PURE = PrivacyMeasure()
 
 
 def describe_measure(delta: float) -> dict[str, Any]:
-    """Return the numbers in the text `DELTA`, which explains a delta above 0 on screens."""
+    """Return the values of {delta} and {runs} in `DELTA`, the screens' text on a delta above 0."""
     return {"delta": f"{delta:g}", "runs": int((1 + ROUNDING) / delta)}
 
 
@@ -185,7 +191,8 @@ def rho_from_pure(epsilon: Epsilon) -> PrivacyLoss:
 def epsilon_from_rho(rho: float, delta: float) -> float:
     """Return an epsilon such that a positive rho gives (epsilon, delta)-DP, rounded up.
 
-    See the module's docstring for the formula.
+    It is the least over alpha > 1 of rho alpha + log(1 / (alpha delta)) / (alpha - 1) + log(1 - 1 /
+    alpha).
     """
     low, high = -700.0, -log(delta)  # of log(alpha - 1); above, log(1 / (alpha delta)) is negative
     for _ in range(HALVINGS):
@@ -213,11 +220,14 @@ def rho_from_epsilon(epsilon: float, delta: float) -> Fraction:
 
 
 def fixed_terms(x: float, delta: float) -> tuple[float, float, float]:
-    """Return the terms of epsilon(rho, delta) that do not depend on rho, for alpha = 1 + x."""
+    """Return the terms of epsilon(rho, delta) that do not depend on rho, for alpha = 1 + x.
+
+    Their sum is log(1 / (alpha delta)) / (alpha - 1) + log(1 - 1 / alpha).
+    """
     return -log(delta) / x, -log1p(x) / x, -log1p(1 / x)
 
 
 def round_up(budget: PrivacyLoss) -> float:
-    """Return the exact loss as a float that is not smaller."""
+    """Return an exact loss (`budget`) as a float that is not smaller."""
     found = float(budget)
     return found if isinf(found) or Fraction(found) >= budget else nextafter(found, inf)

@@ -104,7 +104,7 @@ class Relation(StrEnum):
     def _missing_(cls, _: object) -> Self:
         """Raise ParameterError with the known names, for a name that is no relation."""
         known = ", ".join(cls)
-        raise ParameterError("The 'relation' parameter has an unknown value.", f"Choose one of {known}.")
+        raise ParameterError("`relation` is no known neighboring relation.", f"Choose one of {known}.")
 
 
 def exact(epsilon: Epsilon) -> Epsilon:

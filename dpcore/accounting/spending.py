@@ -56,8 +56,10 @@ def spending(
 ) -> Iterator[Ledger]:
     """Charge every fit in a `with` block that has no ledger of its own to one ledger.
 
-    A block inside another block is charged to the outer block too. A search must assign each row to
-    a fold independently of other rows: the module's docstring says why, and which splitters do.
+    A block inside another block is charged to the outer block too. In a search with
+    cross-validation, the fold of a row must not depend on other rows, or the sum over fits is no
+    bound. Under replace, folds by position (`KFold`) will do. Under add_remove each row must draw
+    its own fold (`PredefinedSplit` with secret random numbers).
 
     Parameters
     ----------

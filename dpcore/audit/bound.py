@@ -36,7 +36,7 @@ FEWEST = 20
 ORDERS = 1 + np.geomspace(1e-3, 1e3, 60)  # of Rényi divergences; each gives a bound on rho
 LEAST = 1e-300  # in place of a probability of 0 on both data sets
 REPORT_EVERY = 200  # number of progress reports of a long audit
-RUNS, WORLD = phrase("Run {run:,} of {trials:,} in each world"), phrase("Runs in world {side:d} are done")
+RUNS, WORLD = phrase("Run {run:,} of {trials:,} on each data set"), phrase("Runs on data set {side:d} are done")
 Runs = Callable[[pd.DataFrame, int], Sequence[Any]]
 """A mechanism as a function: (frame, number of runs) -> that many independent outputs."""
 
@@ -112,8 +112,10 @@ def lower_bound(
 ) -> float:
     """Return a lower confidence bound on epsilon from event counts on two neighboring data sets.
 
-    The bound is ln((p_lo - delta) / q_hi) with one-sided Clopper-Pearson bounds at alpha/2 each,
-    and at least 0. If the privacy measure counts rho, it is the epsilon of the lower bound on rho.
+    The bound is ln((p - delta) / q), and at least 0. Here p is a lower bound on the event's
+    probability on the first data set, and q an upper bound on that on the other, both one-sided
+    Clopper-Pearson bounds at alpha/2. If the privacy measure counts rho, the result is the epsilon
+    of a lower bound on rho.
 
     Parameters
     ----------
@@ -146,7 +148,10 @@ def lower_bound(
 def _lower_bounds(
     hits: Ints, others: Ints, trials: int, alpha: float, delta: float, measure: PrivacyMeasure = PURE
 ) -> Floats:
-    """Return lower confidence bounds on the loss for arrays of event counts, in the measure."""
+    """Return lower confidence bounds on the loss in a measure, for arrays of event counts.
+
+    `hits` counts runs with the event on the data set that makes it likely, `others` on the other.
+    """
     with np.errstate(invalid="ignore"):
         low = np.where(hits > 0, beta.ppf(alpha / 2, hits, trials - hits + 1), 0.0) - delta
         high = np.where(others < trials, beta.ppf(1 - alpha / 2, others + 1, trials - others), 1.0)
@@ -318,13 +323,13 @@ def audit(
         claimed, bound, protects = ledger.epsilon_claimed, ledger.epsilon_nominal, ledger.protects
         measure = ledger.measure
         if measure.delta and delta:
-            raise ParameterError("A method in rho is audited at all deltas.", "Do not pass `delta`.")
+            raise ParameterError("A method that counts rho has its own delta.", "Do not pass `delta`.")
     else:
         found = np.empty((2, trials))
         for side, frame in enumerate(pair):
             outputs = method(frame, trials)
             if len(outputs) != trials:
-                raise ParameterError(f"{trials} runs of the mechanism gave {len(outputs)} outputs.", "Return one each.")
+                raise ParameterError(f"{trials} runs of `method` gave {len(outputs)} outputs.", "Return one per run.")
             found[side] = [event(output) for output in outputs]
             progress((side + 1) / 2, WORLD.format(side=side + 1))
     least = lower_bound_of_statistics(found[0], found[1], alpha=alpha, delta=delta, measure=measure)
@@ -344,6 +349,23 @@ def statistics(
     """Run a method `trials` times on each of two data sets, and compute a statistic of every fit.
 
     Every run is a complete fit through the method's public interface. The data sets take turns.
+
+    Parameters
+    ----------
+    estimator : PrivateEstimator
+        The unfitted method.
+    schema : Schema
+        The schema of both data sets.
+    pair : tuple of two DataFrames
+        The two neighboring data sets.
+    statistic : callable
+        A function from a fitted method to the attacker's number.
+    trials : int
+        The number of runs on each data set.
+    seed : int, optional
+        Makes all runs reproducible. Default: fresh noise.
+    progress : callable, optional
+        Called with the fraction done and a text.
 
     Returns
     -------
@@ -372,10 +394,15 @@ def statistics(
 
 
 def caching_schema(schema: Schema, tables: tuple[pd.DataFrame, ...]) -> Schema:
-    """Return the same schema, which encodes each given data frame once for thousands of fits."""
+    """Return the same schema, which encodes each given data frame once for thousands of fits.
+
+    `tables` are those data frames; others are encoded as usual.
+    """
     known = [(table, schema.encode(table)) for table in tables]
 
     class CachingSchema(Schema):
+        """Schema that knows the codes of some data frames."""
+
         def encode(self, frame: pd.DataFrame) -> Codes:
             """Return the stored codes of a known data frame; encode others."""
             for table, codes in known:

@@ -44,7 +44,11 @@ def cases_from_attack(attack: dict[str, Any]) -> Iterator[Case]:
 
 
 def make_case(name: str, relation: str, parameters: dict[str, Any], given: dict[str, Any]) -> Case:
-    """Return one case of an attack; an empty `relation` means the method's default."""
+    """Return one case of an attack; an empty `relation` means the method's default.
+
+    `name` is the case's key, such as "MST/corrected/tables". `parameters` are the method's, and
+    `given` has all other fields of the pair, the attack and the case in `cases.toml`.
+    """
     method, mode, *_ = name.split("/")
     how = {"mode": mode, **parameters} | ({"relation": relation} if relation else {})
     kind: Any = METHODS[method]
@@ -53,7 +57,7 @@ def make_case(name: str, relation: str, parameters: dict[str, Any], given: dict[
     schema, pair = neighbors(given, replaced=replaced)
 
     def text(texts: Any) -> str:
-        """Return a text, or the one of two texts that fits the relation."""
+        """Return a text, or of two texts the one for this case's relation."""
         return texts if isinstance(texts, str) else str(texts[replaced])
 
     return Case(
@@ -165,14 +169,15 @@ def own_row(
 
 
 def agreement(schema: Schema, codes: Codes, fitted: Any) -> float:
-    """Return the mean over synthetic rows of columns equal to one row, plus 1 if all are.
+    """Return the mean number of columns in which synthetic rows equal one row.
 
-    `codes` is the encoded row; 2,000 synthetic rows are sampled from the release.
+    If all columns of a synthetic row are equal, it counts one more. `codes` is the encoded row;
+    2,000 synthetic rows are sampled from the release.
     """
     agree = schema.encode(fitted.sample(SAMPLED)) == codes
     return float(agree.sum(axis=1).mean() + agree.all(axis=1).mean())
 
 
 def probability_of_class(mine: pd.DataFrame, own_class: int, fitted: Any) -> float:
-    """Return the probability that a released classifier gives to a row's own class."""
+    """Return the probability that a classifier gives to `own_class`, the class of the row `mine`."""
     return round(float(fitted.predict_proba(mine)[0, own_class]), 9)

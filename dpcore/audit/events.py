@@ -28,7 +28,7 @@ BITS = ((-0.5, 1.5), (-0.5, 1.5))
 
 
 def clip_to_unit(noisy: Floats | float, without: float, step: float = 1.0) -> float:
-    """Return a noisy number's position between its values on the two data sets, in [0, 1].
+    """Return a noisy number's position between its true values on the two data sets, in [0, 1].
 
     `without` is the true value on the first data set, `without + step` that on the second. With
     Laplace noise the position is the log-likelihood ratio up to a factor and a constant.
@@ -39,8 +39,8 @@ def clip_to_unit(noisy: Floats | float, without: float, step: float = 1.0) -> fl
 def difference_ratio(seen: float, step: float, scale: float) -> float:
     """Return the log-likelihood ratio of a noisy difference for two true values, 0 and `step`.
 
-    The noise is the difference of two Laplace variables of scale `scale`; with its density f, the
-    result is ln f(seen - step) - ln f(seen).
+    `seen` is the noisy difference. The noise is the difference of two Laplace variables of scale
+    `scale`; with its density f, the result is ln f(seen - step) - ln f(seen).
     """
     near, far = abs(seen - step) / scale, abs(seen) / scale
     return float(np.log1p(near) - near - np.log1p(far) + far)
@@ -69,7 +69,7 @@ def label_losses(exponent: float) -> Floats:
 
 
 def sum_of_losses(fitted: Any) -> float:
-    """Return the log-likelihood ratio of all rows that NB-Synth released, for two data sets."""
+    """Return the log-likelihood ratio of all rows that NB-Synth released on pair `equal_people`."""
     a, b, c, label = fitted.released_codes_.T.astype(int)
     corrected = fitted.mode == "corrected"
     divisor = len(label) * 8 * np.log(2) if corrected else 6.0
@@ -99,7 +99,8 @@ def gained_in_marginal(fitted: Any) -> float:
 def gain(noisy: Floats, relation: str) -> float:
     """Return the noisy count of rows (1, 1) in a marginal, minus that of rows (0, 0) under replace.
 
-    It is 0 if `noisy` is a one-way marginal: the run did not measure the two columns together.
+    `noisy` is the marginal. A one-way marginal gives 0: the run did not measure the two columns
+    together.
     """
     if noisy.ndim < 2:
         return 0.0
@@ -124,10 +125,10 @@ def first_similarity(fitted: Any) -> float:
 
 
 def corners(fitted: Any) -> float:
-    """Return how far released counts are towards the second data set's, with a row of ones.
+    """Return how far released counts are towards those of the second data set, with a row of ones.
 
-    The result is a sum over all marginals, for the cells of all zeros and of all ones, of positions
-    in [0, 1] (`clip_to_unit`).
+    The first data set has zeros only. The result is a sum over all marginals, for the cells of all
+    zeros and of all ones, of positions in [0, 1] (`clip_to_unit`).
     """
     return sum(clip_to_unit(t.flat[-1], 0.0) + clip_to_unit(N - t.flat[0], 0.0) for t in fitted.tables_)
 
@@ -177,7 +178,8 @@ def cells(fitted: Any) -> float:
 def path(fitted: Any) -> float:
     """Return the log-likelihood ratio of the released counts on a tree's path of row (1, 1, 1).
 
-    Under replace it includes the path of the replaced row (0, 0, 0).
+    The second data set has that row. Under replace the result includes the path of the replaced row
+    (0, 0, 0).
     """
     found, row = 0.0, 1 + (fitted.relation == "replace")
     for noisy, epsilon in zip(fitted.tree_.noisy, fitted.level_epsilons_, strict=True):
@@ -223,9 +225,9 @@ def asks_first_column(fitted: Any) -> float:
 
 
 def leaf(forest: Any, code: int) -> int:
-    """Return the index of the leaf of a released tree for a row with code `code` in column a.
+    """Return the index of the leaf of a released tree (`forest`) for a row with this code.
 
-    The tree can split by no other column.
+    `code` is that of column a: the tree can split by no other column.
     """
     at = 0
     while forest.column[at] >= 0:
@@ -236,8 +238,8 @@ def leaf(forest: Any, code: int) -> int:
 def counts_down(fitted: Any, code: int) -> list[float]:
     """Return by how much the released counts on a row's path exceed those of the first data set.
 
-    The row is (0, 0) or (1, 1), by `code`. The counts are those of its class in its leaf, of the
-    leaf, and of all rows if a row is added.
+    The row is (0, 0) if `code` is 0, and (1, 1) if `code` is 1. The counts are those of its class
+    in its leaf, of the leaf, and, if the relation is add_remove, of all rows.
     """
     forest = fitted.forest_
     at = leaf(forest, code)
@@ -261,7 +263,8 @@ def way_down(fitted: Any) -> float:
 def copies(fitted: Any) -> float:
     """Return the log-likelihood ratio of a tree on a bootstrap sample, for one replaced row.
 
-    It uses four released counts, averaged over how many copies of the row the sample may have.
+    It uses four released counts, and averages over the number of times that the bootstrap sample
+    may contain the row.
     """
     forest = fitted.forest_
     new, old = leaf(forest, 1), leaf(forest, 0)
@@ -275,7 +278,7 @@ def copies(fitted: Any) -> float:
 
 
 def report(fitted: Any, *family: str) -> Any:
-    """Return what the audited person reported for a group of columns to a local method."""
+    """Return what the audited person reported for a group of columns, `family`, to a local method."""
     return fitted.reports_.values[family][0]
 
 
@@ -322,7 +325,7 @@ def log_ratio(fitted: Any) -> float:
 
 @cache
 def values_of(schema: Schema, family: tuple[str, ...]) -> list[Any]:
-    """Return one person's true value of a group of columns on both data sets of a pair.
+    """Return one person's true value of a group of columns, `family`, on both data sets of a pair.
 
     Each value is a pair of its code and, for the column n, its number (0 for others).
     """
@@ -336,9 +339,10 @@ def values_of(schema: Schema, family: tuple[str, ...]) -> list[Any]:
 
 
 def ratio_of(channel: Any, said: Any, one: tuple[int, float], other: tuple[int, float]) -> float:
-    """Return ln of P[report | other] / P[report | one] for a randomizer (`channel`) and a report.
+    """Return ln of P[report | other] / P[report | one] for a randomizer and a report.
 
-    `one` and `other` are the true values on the two data sets: code and number.
+    `channel` is the randomizer and `said` the report. `one` and `other` are the true values on the
+    two data sets, each a code and a number.
     """
     if isinstance(channel, TRR):
         return float((abs(said - one[1]) - abs(said - other[1])) / channel.scale)

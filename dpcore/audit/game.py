@@ -146,9 +146,10 @@ def run(
 
 
 def make_schema(columns: Any, target: str | None = None, max_rows: int = MOST_ROWS) -> Schema:
-    """Return the schema of a pair in `cases.toml`: columns by name, with categories or fields.
+    """Return the schema of a pair of data sets in `cases.toml`.
 
-    A text in place of a table means one column of zeros and ones per letter.
+    `columns` has the categories or the fields of each column, by name; a text has one column of
+    zeros and ones per letter. A `max_rows` of 0 means no public maximum.
     """
     named = columns if isinstance(columns, dict) else dict.fromkeys(columns, "01")
     kinds = [
@@ -162,8 +163,8 @@ def make_schema(columns: Any, target: str | None = None, max_rows: int = MOST_RO
 def make_frame(schema: Schema, rows: dict[str, int], times: int = 1) -> pd.DataFrame:
     """Return a data frame with each row of `rows` repeated by its count.
 
-    All rows are repeated `times` times. "011" has one value per letter, "0,yes" has values between
-    commas.
+    All rows are repeated `times` times. A row is a text: "011" has one value per letter, "0,yes"
+    has values between commas.
     """
     values = {row: row.split(",") if "," in row else [*row] for row in rows}
     found = [values[row] for row, count in rows.items() for _ in range(count * times)]
@@ -174,7 +175,8 @@ def make_frame(schema: Schema, rows: dict[str, int], times: int = 1) -> pd.DataF
 def neighbors(given: dict[str, Any], *, replaced: bool) -> tuple[Schema, Neighbors]:
     """Return the schema and the two data sets of a pair in `cases.toml`.
 
-    The second data set has one row more or, with `replaced`, another last row.
+    `given` has the pair's fields. The second data set has one row more or, with `replaced`, another
+    last row.
     """
     schema = make_schema(given["columns"], given.get("target"), given.get("max_rows", MOST_ROWS))
     rows = given.get("replaced", given["rows"]) if replaced else given["rows"]

@@ -111,12 +111,16 @@ def bundle(release: Release, *, table: TableFormat = "csv", report: Report | Non
 
 
 def settings_of_release(raw: bytes, cause: str, remedy: str, name: str = "config.json") -> Any:
-    """Read a JSON document from a release's zip, or from its own file; DataError if it is none."""
+    """Read a JSON document from the zip of a release, or from its own file.
+
+    `raw` has the file's bytes, and `name` is the document's name in the zip. DataError with the
+    texts `cause` and `remedy` if there is no such document.
+    """
     try:
         if zipfile.is_zipfile(io.BytesIO(raw)):
             with zipfile.ZipFile(io.BytesIO(raw)) as archive:
                 if archive.getinfo(name).compress_type not in PACKINGS:
-                    raise DataError(f"{cause}: it is packed in an unusual way.", remedy)
+                    raise DataError(f"{cause}: its zip uses an unusual compression.", remedy)
                 with archive.open(name) as file:
                     raw = file.read(MOST_BYTES + 1)
         return json_value(raw, DataError, cause, remedy, most=MOST_BYTES)
@@ -157,7 +161,11 @@ def file_name(release: Release, *, real: bool = False, ending: str = "zip") -> s
 
 
 def readme(known: Facts, table: TableFormat, report: Report, files: Iterable[str] = ()) -> str:
-    """Return the README of a release's zip; `files` are the other files in it."""
+    """Return the README of a release's zip.
+
+    `known` are the facts on the release, `table` is the format of rows, `report` the HTML report in
+    the zip, and `files` the names of the other files in it.
+    """
     release, artifact = known.release, known.release.artifact
     cells = spreadsheet_safe(artifact.synthetic)[1] if isinstance(artifact, SyntheticRows) and table == "csv" else 0
     return render("README.md", facts=known, release=release, table=table, report=report, files={*files}, escaped=cells)
@@ -196,8 +204,9 @@ def show_code(release: Release, *, data: str = DATA, table: TableFormat | None =
 def script_of(known: Facts, table: TableFormat = "csv") -> str:
     """Return the replay as a script for the command line, which takes the name of the rows' file.
 
-    Without a name, or with a wrong one, the script prints its usage and ends with exit code 2. It
-    prints in a sentence whether it made the same release.
+    `known` are the facts on the release, and `table` is the format of its rows. Without a name, or
+    with a wrong one, the script prints its usage and ends with exit code 2. It prints in a sentence
+    whether it made the same release.
     """
     _, rows, fit, *last = steps(known, "file", table, screen=False)
     rest = "\n".join(step.code for step in last)
@@ -209,8 +218,9 @@ def script_of(known: Facts, table: TableFormat = "csv") -> str:
 def steps(known: Facts, file: str, table: TableFormat | None, **shown: bool) -> list[ReplayStep]:
     """Return the steps of a replay, imports first.
 
-    `file` is the Python expression for the rows' file, `screen` is whether a person looks at the
-    output, and `notebook` whether charts can be shown.
+    `known` are the facts on the release. `file` is the Python expression for the rows' file,
+    `table` the format of the release's rows (None: its files are not at hand). `screen` is whether
+    a person looks at the output, and `notebook` whether charts can be shown.
     """
     release = known.release
     reading = {"test_share": TEST_SHARE} if release.reading is None else release.reading
@@ -224,9 +234,9 @@ def steps(known: Facts, file: str, table: TableFormat | None, **shown: bool) -> 
 
 
 def make_notebook(release: Release, table: TableFormat = "csv") -> str:
-    """Return the notebook that does what `show_code` does, as JSON (nbformat 4.5).
+    """Return a Jupyter notebook that makes a release again, as JSON (nbformat 4.5).
 
-    An introduction, then a cell of text and one of code for each step.
+    It has an introduction, then a cell of text and one of code for each step of `show_code`.
 
     Parameters
     ----------
@@ -250,7 +260,7 @@ def make_notebook(release: Release, table: TableFormat = "csv") -> str:
 
 
 def cell(kind: str, source: str, index: int) -> dict[str, Any]:
-    """Return a notebook cell without output."""
+    """Return a notebook cell without output; `kind` is "markdown" or "code", `index` makes its id."""
     lines = source.rstrip("\n").splitlines(keepends=True)
     unrun: dict[str, Any] = {"execution_count": None, "outputs": []} if kind == "code" else {}
     return {"cell_type": kind, "id": f"cell-{index}", "metadata": {}, **unrun, "source": lines}

@@ -139,15 +139,18 @@ class Network(SyntheticRows):
 
     @property
     def clusters(self) -> list[list[str]]:
-        """The columns, or bits, of each cluster; empty if one network holds all columns."""
+        """The columns, or bits, of each cluster of columns; empty if one network holds all columns.
+
+        Each cluster has a network of its own.
+        """
         found: list[list[str]] = self.contents["clusters"]
         return found
 
     @property
     def similarity(self) -> pd.DataFrame:
-        """The noisy similarity `score` of pairs `a`, `b` that the clusters are made from.
+        """The noisy similarity `score` of columns `a` and `b`, by which columns are clustered.
 
-        The frame is empty if the method makes no clusters.
+        The frame has a row per pair. It is empty if the method makes no clusters.
         """
         names, scores = (self.contents.get("similarity", {}).get(key, []) for key in ("names", "scores"))
         pairs = [(a, b, scores[i][j]) for i, a in enumerate(names) for j, b in enumerate(names) if i < j]
@@ -159,7 +162,10 @@ class Network(SyntheticRows):
         return "edges" in self.contents
 
     def picture(self, longest: int = 40) -> Picture:
-        """Return the network's graph, with names of at most `longest` letters, and its families."""
+        """Return a chart of the network's graph, and the table of its families.
+
+        `longest` is the most letters of a column's name in the chart.
+        """
         frame = self.families
         if not self.junction_tree:
             return charts.network(frame, longest), frame
@@ -185,13 +191,13 @@ class CountTree(SyntheticRows):
 
     @property
     def leaf_counts(self) -> Floats:
-        """The published counts of the finest groups."""
+        """The released counts of the finest groups, one per leaf of the tree."""
         found: Floats = self.contents["leaf_counts"]
         return found
 
     @cached_property
     def generalized_rows(self) -> pd.DataFrame:
-        """The generalized rows with their counts."""
+        """The leaves of the tree as rows of generalized values, with their counts."""
         return self.tree.rows(self.leaf_counts)
 
     def files(self, table: TableFormat) -> dict[str, str | bytes]:
@@ -387,9 +393,10 @@ class Model(Artifact):
 
 
 def values_of(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Read how a model or report was made from its file; an error if something is missing or wrong.
+    """Read from a file's document how a model or a report was made.
 
-    The error is a ValueError, KeyError or TypeError.
+    The values are the method, its mode, the relation, the noise, why the guarantee is void, and the
+    claimed and proven epsilon. ValueError, KeyError or TypeError if one is missing or wrong.
     """
     kinds = ABOUT | {"unit": str} if "unit" in document else ABOUT
     values: dict[str, Any] = {key: math.inf if document[key] == "infinity" else document[key] for key in kinds}

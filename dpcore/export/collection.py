@@ -56,7 +56,8 @@ class Collection:
     reports : Reports
         The randomized answers.
     origin : mapping
-        As of a `Model`.
+        The method, its mode, the relation, the noise, why the guarantee is void, and the claimed
+        and proven epsilon, as in the file of a `Model`.
     """
 
     reports: Reports
@@ -65,8 +66,8 @@ class Collection:
     def files(self) -> dict[str, str]:
         """Return the contents of the two files by name: reports.csv and rules.json.
 
-        A person who knows the seed of reports can undo them: those are not to be handed on, which
-        nothing here can tell.
+        Do not publish reports that were made with a known seed: who knows the seed can compute the
+        true answers. This function cannot tell whether a seed was used.
 
         Raises
         ------
@@ -127,11 +128,11 @@ class Collection:
             raise SchemaError(f"{CAUSE}.", REMEDY) from None
         found = fill_reports(reports, read_reports(table, name, header_of(reports), **limits))
         if [len(own) for own in found.values.values()] != many:
-            raise DataError("The reports in the table do not belong to these rules.", MEND)
+            raise DataError("The reports in the table cannot come from the rules of rules.json.", MEND)
         epsilon = found.largest_epsilon() * rows_per_person(found.source)
         if epsilon > origin["epsilon_bound"] * (1 + ROUNDING):
             text = f"By these rules a person's answers can cost epsilon {number(epsilon)}"
-            raise SchemaError(f"{text}, and the file says less.", REMEDY)
+            raise SchemaError(f"{text}, and the file states a smaller epsilon.", REMEDY)
         return cls(found, origin)
 
     @property
@@ -166,14 +167,14 @@ class Collection:
 
 
 def rows_per_person(rows: Schema) -> int:
-    """Return the number of reports' rows per person: one for each of the person's own rows."""
+    """Return the number of reports' rows per person in a schema `rows`: 1, or the most that count."""
     return 1 if rows.persons is None else rows.persons.max_contributions
 
 
 def reports_of(document: Mapping[str, Any]) -> Reports:
     """Read a questionnaire and its randomizers from a document, as `Reports` without answers.
 
-    ValueError if it contradicts itself.
+    The document is the content of rules.json. ValueError if it contradicts itself.
     """
     if document["format"] != FORMAT or not 0 < len(document["questions"]) <= MOST_QUESTIONS:
         raise ValueError
@@ -197,7 +198,10 @@ def reports_of(document: Mapping[str, Any]) -> Reports:
 
 
 def channel_of(rule: Mapping[str, Any], columns: Sequence[Column]) -> Channel:
-    """Return the randomizer of one item; ValueError or TypeError if it has no finite epsilon."""
+    """Return the randomizer of one question; ValueError or TypeError if it has no finite epsilon.
+
+    `rule` is the question in rules.json, `columns` are the columns that it asks for together.
+    """
     name, given = rule["rule"], dict(rule["given"])
     if "epsilon" in given:
         if not FRACTION.fullmatch(given["epsilon"]):  # an exponent may ask for gigabytes of digits
@@ -232,17 +236,21 @@ def header_of(reports: Reports) -> list[str]:
 
 
 def read_reports(table: str | PathLike[str] | bytes, name: str, header: Sequence[str], **limits: Any) -> pd.DataFrame:
-    """Read the table of reports as texts, as dpcore or a spreadsheet has written it."""
+    """Read the table of reports as texts, as dpcore or a spreadsheet has written it.
+
+    `name` is the file's name for errors, `header` the expected names of columns, and `limits` are
+    arguments of `read_frame`.
+    """
     for delimiter in (",", None):  # names of columns may hold what divides other files
         with suppress(DataError) if delimiter else nullcontext():
             frame = read_frame(table, name, missing=("",), decimal=".", delimiter=delimiter, **limits)
             if [str(own).strip() for own in frame.columns] == [*header]:
                 return frame
-    raise DataError("The columns of the table are not those of its rules.", MEND)
+    raise DataError("The columns of the table of reports are not those that rules.json names.", MEND)
 
 
 def fill_reports(questionnaire: Reports, frame: pd.DataFrame) -> Reports:
-    """Return the questionnaire's reports from a table with a row per person."""
+    """Return reports of `questionnaire`, with the answers of `frame`, which has a row per person."""
     values, chosen = dict[Item, NDArray[Any]](), dict[Item, Ints]()
     for question, (family, channel) in enumerate(questionnaire.channels.items(), 1):
         cells = frame.iloc[:, question]
@@ -258,12 +266,15 @@ def fill_reports(questionnaire: Reports, frame: pd.DataFrame) -> Reports:
             else:
                 values[family] = numbers(said, channel)
         except (ValueError, LookupError):
-            raise DataError(f"A cell of {cells.name!r} is no report that its rule can make.", MEND) from None
+            raise DataError(f"A cell of {cells.name!r} is no report that its rule in rules.json can make.", MEND) from None
     return replace(questionnaire, people=len(frame), values=values, respondents=chosen)
 
 
 def numbers(said: pd.Series, channel: Channel) -> Floats:
-    """Convert reports to numbers, with decimal point or comma; ValueError if one is impossible."""
+    """Convert reported texts (`said`) to numbers, with decimal point or comma.
+
+    ValueError if one is no number, or so far out that the randomizer, `channel`, cannot report it.
+    """
     assert isinstance(channel, TRR)
     found: Floats = said.str.replace(",", ".").to_numpy().astype(float)
     room = FURTHEST * channel.scale if math.isfinite(channel.scale) else 0.0

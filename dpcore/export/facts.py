@@ -50,7 +50,7 @@ MOST = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """The facts on a release that the card and the report state, in the spoken language.
+    """The facts on a release that the card and the report state, in the language of the screen.
 
     Users' names are quoted for Markdown.
 
@@ -61,13 +61,13 @@ class Facts:
     verdict : str
         Claimed and proven epsilon, in a sentence.
     reasons : tuple of str
-        Why less is proved than is claimed, if so.
+        Why only a larger epsilon than claimed can be proved, if so.
     void : str
         Why no guarantee holds, if so.
     card : tuple of (str, str)
         The lines of the card.
     limits : tuple of (str, str)
-        What it can be used for, as far as public facts tell.
+        The size of the noise, and which relations of columns were measured.
     open : tuple of str
         What is not protected.
     data : str
@@ -153,14 +153,20 @@ def facts(release: Release) -> Facts:
 
 
 def mostly_missing(release: Release) -> str:
-    """Name the released columns with many missing cells, and their share; merged rare values count."""
+    """Name the released columns with many missing cells, and the share of those cells.
+
+    Rare values that were merged count as missing.
+    """
     shares = release.synthetic.isna().mean() if isinstance(release.artifact, SyntheticRows) else pd.Series(dtype=float)
     many = shares[shares >= LEAST_MISSING].sort_values(ascending=False)
     return in_short([f"{name} ({share:.0%})" for name, share in many.items()])
 
 
 def verdict(release: Release, sure: str) -> str:
-    """Return a sentence with the claimed and the proven epsilon."""
+    """Return a sentence with the proven epsilon, or on why nothing is proven.
+
+    `sure` is the sentence of `in_odds`, which follows.
+    """
     if release.guarantee_void:
         return release.guarantee_void
     proved = sentence("card", "verdict", epsilon=epsilon_sentence(release, release.ledger.epsilon_bound))
@@ -168,7 +174,11 @@ def verdict(release: Release, sure: str) -> str:
 
 
 def grounds(schema: Schema, relation: Relation | str, delta: float, noise: str) -> list[tuple[str, str]]:
-    """Return four lines on what a guarantee rests on besides its proof; each is true by itself."""
+    """Return four lines (label, sentence) on what a guarantee rests on besides its proof.
+
+    They are about the noise (`noise` is its description), the schema, the privacy unit, and the
+    missing outside review.
+    """
     return [
         (say("Noise"), say(noise)),
         (say("Schema"), provenance(schema)),
@@ -198,7 +208,7 @@ def rules_kept(release: Release) -> str:
 def provenance(schema: Schema) -> str:
     """Return a sentence on who declared the schema.
 
-    It also says how many entries a document or dpcore proposed.
+    It also says of how many columns a document or dpcore proposed the declaration.
     """
     if schema.source == "declared" and {*schema.origins} == {"declared"}:
         return sentence("schema", "as_declared")
@@ -213,7 +223,7 @@ def is_local(release: Release) -> bool:
 
 
 def guarantee(release: Release, proved: float) -> str:
-    """Return a sentence on the kind of privacy that is guaranteed."""
+    """Return a sentence on the kind of privacy that is guaranteed; `proved` is the proven epsilon."""
     if math.isinf(proved):
         return sentence("guarantee", "none")
     kind = "rho" if release.ledger.delta else "local" if is_local(release) else "pure"
@@ -239,7 +249,8 @@ def epsilon_sentence(release: Release, epsilon: float) -> str:
 def in_odds(release: Release, who: str) -> str:
     """Return a sentence on the largest change of the odds that someone is in the data.
 
-    With a delta, that probability is excepted.
+    `who` says what the observer does, such as "sees the release". With a delta, the change may be
+    larger with that probability.
     """
     unit, ledger = release.schema.unit, release.ledger
     sure = odds(protection.log_odds_gained(unit, ledger.measure, ledger.totals.bound))
@@ -251,14 +262,20 @@ def in_odds(release: Release, who: str) -> str:
 
 
 def against_whom(release: Release, who: str) -> str:
-    """Return a sentence on whom a guarantee protects against."""
+    """Return a sentence on whom a guarantee protects against.
+
+    `who` says what such a person does, such as "sees the release".
+    """
     case = "exact" if release.attackable else "all"
     case = "none" if math.isinf(release.ledger.epsilon_bound) else case
     return sentence("against", case, who=who.rstrip(",，"), why=release.attackable)
 
 
 def not_protected(release: Release, *, local: bool) -> list[str]:
-    """List what the guarantee does not protect, even where it holds."""
+    """List what the guarantee does not protect, even where it holds.
+
+    `local` says whether people randomized their own answers.
+    """
     reports = release.artifact.reports
     clear = [] if reports is None else [plain(name) for family in reports.truthful_questions for name in family]
     groups = protection.groups(release.schema.unit, release.ledger.delta)
@@ -271,7 +288,10 @@ def not_protected(release: Release, *, local: bool) -> list[str]:
 
 
 def source(method: str) -> str:
-    """Return the publication of a method, as its module names it; empty if the method is not known."""
+    """Return the publication of a method, as its module's docstring names it.
+
+    `method` is a name in `METHODS`; the result is empty for other names.
+    """
     if method not in METHODS:
         return ""
     text = (inspect.getmodule(METHODS[method]) or object).__doc__ or ""
@@ -282,9 +302,11 @@ def source(method: str) -> str:
 
 
 class NoisyTable(NamedTuple):
-    """Noisy counts of a clique: values told apart per column, and standard deviations of the noise.
+    """Noisy counts of a clique of columns.
 
-    Of columns that the rows were split by, one value is in each table.
+    `sizes` has how many values of each column are told apart, `cells` is the number of counts, and
+    `noise` has the standard deviations of a count and of their total. Of columns that the rows were
+    split by (`strata`), each table has one value.
     """
 
     sizes: Mapping[str, int]
@@ -293,7 +315,10 @@ class NoisyTable(NamedTuple):
     noise: Spread
 
     def variance(self, column: str, declared: Mapping[str, int]) -> float:
-        """The variance of the noise on a value of a column; infinite if values are alike."""
+        """The variance of the noise on a value of a column; infinite if values are alike.
+
+        `declared` has the number of values of each column of the schema.
+        """
         if column not in self.strata and self.sizes.get(column, 0) < declared[column]:
             return math.inf
         size, parts = self.sizes.get(column, 1), math.prod(declared[name] for name in self.strata if name != column)
@@ -334,7 +359,10 @@ def noisy_tables(release: Release) -> list[NoisyTable]:
 
 
 def noise_of_shares(release: Release, tables: list[NoisyTable]) -> str:
-    """Return a sentence on how far noise moves the share of one value of a column."""
+    """Return a sentence on how far noise moves the share of one value of a column.
+
+    It is the distance that is not exceeded 19 times of 20.
+    """
     if not tables:
         return sentence("noise", "unknown")
     if release.parameters.get("x_source") == "uniform":  # the class follows from values that are drawn
@@ -353,7 +381,11 @@ def noise_of_shares(release: Release, tables: list[NoisyTable]) -> str:
 
 
 def noise_and(noise: str, unknown: Iterable[str] = (), guesses: Iterable[str] = (), clear: Iterable[str] = ()) -> str:
-    """Join a sentence on noise with sentences on columns whose noise is unknown, guessed or zero."""
+    """Join a sentence on noise with sentences on columns that it does not cover.
+
+    The noise of these columns is `unknown`, they are `guesses` because nothing of them was
+    measured, or they are `clear`: reported without noise.
+    """
     more = {"unknown_columns": unknown, "guessed_columns": guesses, "clear_columns": clear}
     named = {case: in_short(sorted(columns)) for case, columns in more.items()}
     said = [sentence("noise", case, columns=names) for case, names in named.items() if names]
@@ -361,7 +393,10 @@ def noise_and(noise: str, unknown: Iterable[str] = (), guesses: Iterable[str] = 
 
 
 def in_points(found: Mapping[str, float]) -> str:
-    """Return a text with the noise in percentage points, of the median column and the noisiest."""
+    """Return a text with the noise in percentage points, of the median column and the noisiest.
+
+    `found` has the noise by column.
+    """
     noisiest = max(found, key=lambda name: found[name])
     middle = format_points(float(np.median([*found.values()])))
     values = {"most": format_points(found[noisiest]), "column": plain(noisiest)}
@@ -374,7 +409,10 @@ def format_points(points: float) -> str:
 
 
 def noise_of_counts(release: Release) -> str:
-    """Return a sentence on how far noise moves a count that a model is made of."""
+    """Return a sentence on how far noise moves a count that a model is made of.
+
+    It is the distance that is not exceeded 19 times of 20.
+    """
     noisy = [one for one in release.ledger.entries if one.mechanism in VARIANCES and 0 < one.scale < math.inf]
     if not noisy:
         return sentence("noise", "unknown")
@@ -383,7 +421,10 @@ def noise_of_counts(release: Release) -> str:
 
 
 def noise_of_reports(reports: Reports) -> str:
-    """Return a sentence on how far randomized response moves the share of people with one value."""
+    """Return a sentence on how far randomized response moves the share of people with one value.
+
+    It is the distance that is not exceeded 19 times of 20.
+    """
     found, names = dict[str, float](), {family: " × ".join(family) for family in reports.channels}
     clear = {names[family] for family in reports.truthful_questions}
     for family, channel in reports.channels.items():
@@ -402,7 +443,7 @@ def relations_of_rows(release: Release, tables: list[NoisyTable]) -> str:
 
 
 def columns_of(tables: list[NoisyTable]) -> set[str]:
-    """Return the columns that were counted."""
+    """Return the columns that occur in any of these noisy tables."""
     return {name for table in tables for name in (*table.sizes, *table.strata)}
 
 
@@ -419,7 +460,7 @@ def relations_of_model(model: Model, tables: list[NoisyTable]) -> str:
 
 
 def in_short(names: list[str]) -> str:
-    """Join the first names, and say how many more there are."""
+    """Join the first three names, and say how many more there are."""
     first = ", ".join(map(plain, names[:MOST]))
     more = len(names) - MOST
     return sentence("relations", "more", names=first, more=more) if more > 0 else first

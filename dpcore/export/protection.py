@@ -16,11 +16,12 @@ def protects(declared: unit.PrivacyUnit | None) -> ProtectedUnit:
 
 
 def headline(declared: unit.PrivacyUnit | None, epsilon: float, delta: float = 0.0) -> str:
-    """An epsilon and whose it is: "1 per person", or "1 per row, 3 × 1 = 3 per person"; bare where a row is a person.
+    """Return an epsilon as text, with whom it protects, if that is declared, and its delta, if any.
 
-    With a delta, it stands behind.
+    Examples are "1 per person", and "1 per row, 3 × 1 = 3 per person" if a person may have three
+    rows. `declared` is the schema's privacy unit.
 
-    >>> headline(unit.PrivacyUnit(rows=3), 0.5)
+    >>> headline(unit.PrivacyUnit(max_contributions=3), 0.5)
     '0.5 per row, 3 × 0.5 = 1.5 per person'
     """
     epsilon_text, person = number(epsilon), for_person(declared, epsilon, delta)
@@ -37,23 +38,28 @@ def of_delta(delta: float) -> str:
 
 
 def of_one(declared: unit.PrivacyUnit | None, epsilon: float, delta: float = 0.0) -> float:
-    """Return a run's epsilon for one person; with rho, k rows cost k^2 as much."""
+    """Return a run's epsilon for one person with all rows; `declared` is the privacy unit.
+
+    `epsilon` is for one row, unless a column identifies persons. With a delta, k rows have k^2
+    times the rho.
+    """
     if declared is None or declared.id_column is not None:
         return epsilon
     return PrivacyMeasure.from_delta(delta).group_epsilon(epsilon, declared.max_contributions)
 
 
 def log_odds_gained(declared: unit.PrivacyUnit | None, measure: PrivacyMeasure, budget: PrivacyLoss) -> float:
-    """Return the most that a run moves the log-odds that someone is in the data.
+    """Return a bound on how far a run changes the log-odds that someone is in the data.
 
-    Events of probability delta are excepted.
+    `declared` is the privacy unit and `budget` the run's loss. Events of probability delta are
+    excepted.
     """
     rows = 1 if declared is None or declared.id_column is not None else declared.max_contributions
     return measure.log_odds_gained(budget * measure.group_factor(rows))
 
 
 def for_person(declared: unit.PrivacyUnit | None, epsilon: float, delta: float = 0.0) -> str:
-    """Return a few words on a row's epsilon for a person; empty if a row is a person."""
+    """Return what a row's epsilon is for a person, in a few words; empty if a row is a person."""
     if declared is None or declared.id_column is not None:
         return ""
     values = {"epsilon": number(epsilon), "whole": number(of_one(declared, epsilon, delta))}
@@ -78,5 +84,5 @@ def neighbors(declared: unit.PrivacyUnit | None, relation: Relation | str) -> st
 
 
 def groups(declared: unit.PrivacyUnit | None, delta: float = 0.0) -> str:
-    """Return a sentence on who is protected less than a single privacy unit."""
+    """Return a sentence on groups of rows or persons, whom the guarantee protects less than one."""
     return sentence("groups", "rho" if delta else protects(declared))

@@ -47,30 +47,29 @@ class Release:
     parameters : dict
         Its parameters.
     schema : Schema
-        What was public.
+        The public description of the columns.
     ledger : Ledger
         Its queries and their privacy losses.
     noise_label : str
-        Which source of noise made it, in words.
+        The source of the noise, in words.
     exactly_sampled : bool
         Whether that noise is exactly sampled; it says nothing of proof, schema or privacy unit.
     data_name : str
         The name of the data set.
     seconds : float
-        How long it took; NaN if not known.
+        How long the run took, in seconds; NaN if not known.
     reading : mapping, optional
         How the rows of a file were divided: `test_share` (0 if all were used), `split_seed`;
         `encoded` of rows in a folder. How a file is written is never handed on, whatever is in it:
         one row may decide whether a person has to declare that. None if it is not known; of no use
         for the data sets of `datasets.load`.
     reading_note : str, optional
-        As published, why that is our reading of the method's source, in a sentence; otherwise
-        empty.
+        In published mode, a sentence on why the source had to be interpreted; otherwise empty.
     rows : float, optional
         The number of rows of the data set, where it is public or was estimated with noise; 0 if it is
         not known.
     page : mapping, optional
-        Of the dashboard, if it is from there: `name`, `settings`.
+        The dashboard's page where the run was made: its `name` and `settings`.
     """
 
     artifact: Artifact  # `SyntheticRows` (also `Network` and `CountTree`), or a `Model`
@@ -143,7 +142,7 @@ class Release:
 
     @property
     def structure(self) -> Mapping[str, Any]:
-        """What was released besides rows, as JSON-ready values (`structure()` of the method)."""
+        """What was released besides rows, as JSON-ready values by their names in files."""
         return self.artifact.structure
 
     @property
@@ -182,7 +181,10 @@ class Release:
 
     @property
     def origin(self) -> dict[str, Any]:
-        """The facts on how a model was made that its file holds."""
+        """The facts on how a release was made that the file of a model holds.
+
+        They are the method, its mode, the relation, the privacy unit, the noise, and the epsilons.
+        """
         unit = self.schema.unit
         return {
             "method": self.method,

@@ -46,17 +46,23 @@ def templates() -> Environment:
 
 
 def sentence(part: str, name: str, /, **values: Any) -> str:
-    """Return a sentence of `sentences.toml` in the spoken language, filled with values."""
+    """Return a sentence of `sentences.toml` in the language of the screen, filled with values.
+
+    `part` is its table in that file, `name` its name there.
+    """
     return say(SENTENCES[part][name], **values)
 
 
 def render(template: str, **values: Any) -> str:
-    """Fill a template with values."""
+    """Fill a template, a file of the folder `templates`, with values."""
     return templates().get_template(template).render(values)
 
 
 def part(name: str, *values: Any) -> str:
-    """Return a part of an HTML page from a macro of `parts.html`, which escapes its values."""
+    """Return HTML of a part of a page, such as a table.
+
+    `name` is a macro of `templates/parts.html`, which escapes the values that it gets.
+    """
     made: str = getattr(templates().get_template("parts.html").module, name)(*values)  # marked as safe
     return made
 
@@ -93,7 +99,7 @@ def literal(value: Any) -> str:
 
 
 def spreadsheet_safe(frame: pd.DataFrame) -> tuple[pd.DataFrame, int]:
-    """Put an apostrophe before texts that a spreadsheet would run, headers too.
+    """Put an apostrophe before texts that a spreadsheet would run as formulas, headers too.
 
     See the advice of OWASP on CSV injection. Numbers are left alone, and so are texts that are
     nothing but a number.
@@ -128,10 +134,10 @@ def spreadsheet_safe(frame: pd.DataFrame) -> tuple[pd.DataFrame, int]:
 
 
 def spreadsheet_csv(frame: pd.DataFrame, **how: Any) -> str:
-    """Write `spreadsheet_safe` as CSV that ends no cell and no row where a text does.
+    """Write a frame as CSV in which a spreadsheet runs no text (`spreadsheet_safe`).
 
-    Carriage returns end a row for many readers, and Python's writer leaves texts that have them
-    unquoted.
+    No text ends a cell or a row of the file. Carriage returns end a row for many readers, and
+    Python's writer leaves texts that have them unquoted.
 
     Parameters
     ----------

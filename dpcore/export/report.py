@@ -40,7 +40,7 @@ MOST_BARS, MOST_CLASSES = 4, 10  # beside each other: with bars, and as numbers
 LEDGER = {"scope": "where", "name": "query", "mechanism": "mechanism", "scale": "noise scale"}
 IN_EPSILON = {"epsilon_claimed": "claimed, each", "epsilon_nominal": "proven, each"}
 IN_RHO = {"rho_claimed": "rho claimed, each", "rho_nominal": "rho proven, each"}
-OF_NOISE = "of the noise, each"  # where nothing is proven
+OF_NOISE = "nominal, each"  # where nothing is proven
 EPSILONS = {"epsilon", "spent", OF_NOISE, *IN_EPSILON, *IN_EPSILON.values(), *IN_RHO, *IN_RHO.values()}
 LETTERS, LONGEST = 110, 80  # of a subtitle's line, and of a node's name
 POINTING = re.compile(r" ?Point at [^.]*\.")  # which nobody can, on paper
@@ -51,7 +51,11 @@ FONT = re.compile(r'font-(size|weight)="([^"]+)"')
 
 @dataclass(frozen=True)
 class Report:
-    """An HTML report, with flags for comparisons with real rows and for charts that are drawn."""
+    """An HTML report.
+
+    `real` says whether it has comparisons with real rows, and `has_charts` whether its charts are
+    drawn.
+    """
 
     html: str
     real: bool
@@ -98,7 +102,7 @@ def make_report(release: Release, pictures: Sequence[Picture] = ()) -> Report:
         rows_more=rest(len(release.schema) - MOST_COLUMNS, "more columns are not shown"),
         costs=[one for one in costs if one is not begins[0]],
         entries=table(entries.head(MOST_ENTRIES)),
-        entries_more=rest(len(entries) - MOST_ENTRIES, "more are in ledger.csv"),
+        entries_more=rest(len(entries) - MOST_ENTRIES, "more lines are in ledger.csv"),
         real=[
             part("figure", part("caption", chart) + table(frame))
             if isinstance(chart, str)
@@ -110,7 +114,7 @@ def make_report(release: Release, pictures: Sequence[Picture] = ()) -> Report:
 
 
 def entries_of(release: Release) -> pd.DataFrame:
-    """Return the ledger's entries without duplicates."""
+    """Return the ledger's entries for the report; equal entries are one row with a number of times."""
     ledger, frame = release.ledger, release.ledger.to_frame()
     words = LEDGER | (IN_RHO if ledger.delta else IN_EPSILON)
     if ledger.guarantee_void:
@@ -142,7 +146,7 @@ def pictures_of(release: Release) -> Iterable[Picture]:
 
 
 def columns_of(release: Release) -> list[str]:
-    """Return HTML of the synthetic rows' shares, the class first, or of a naive Bayes classifier."""
+    """Return HTML of the shares in synthetic rows, the class first, or of a naive Bayes classifier."""
     artifact, schema = release.artifact, release.schema
     if isinstance(artifact, Model):
         return tables_of(artifact.predictor) if isinstance(artifact.predictor, Bayes) else []
@@ -175,7 +179,11 @@ def tables_of(bayes: Bayes) -> list[str]:
 
 
 def shares(title: str, labels: Sequence[str], parts: Mapping[str, Floats]) -> str:
-    """Return HTML bars of shares with their numbers: the first 40 of many, in their order."""
+    """Return HTML bars of shares with their numbers, at most 40 values in their order.
+
+    Of more values the most frequent ones are drawn. `labels` are the values, and `parts` has the
+    shares by class or, of all rows, under one name.
+    """
     left_out = rest(len(parts) - MOST_CLASSES, "more classes are in model.json")
     parts = dict(list(parts.items())[:MOST_CLASSES])
     most = np.max([np.asarray(part, dtype=float) for part in parts.values()], axis=0)
@@ -187,7 +195,10 @@ def shares(title: str, labels: Sequence[str], parts: Mapping[str, Floats]) -> st
 
 
 def rest(many: int, text: str) -> str:
-    """Return a sentence on how many items are left out and where they are; empty if none."""
+    """Return a sentence on how many items are left out; empty if none.
+
+    `many` is their number. `text` says what they are and where, with "are".
+    """
     if many == 1:
         text = re.sub("((?<=class)es|s)? are", " is", text, count=1)
     return f"{many:,} {text}." if many > 0 else ""
@@ -196,7 +207,8 @@ def rest(many: int, text: str) -> str:
 def figure(chart: Any, frame: pd.DataFrame | None, index: int) -> str:
     """Return HTML of a chart with its table.
 
-    Without a renderer, the chart's description is shown, and the table is open.
+    `index` makes the names of its SVG elements unique in the page. Without a renderer, the chart's
+    description is shown, and the table is open.
     """
     drawn = is_installed("vl_convert")
     seen = svg(chart, index) if drawn else part("caption", chart.description)
@@ -207,7 +219,10 @@ def figure(chart: Any, frame: pd.DataFrame | None, index: int) -> str:
 
 
 def svg(chart: Any, index: int) -> str:
-    """Return a chart as an SVG element on white, as wide as the page, with unique element names."""
+    """Return a chart as an SVG element on white, as wide as the page.
+
+    `index` makes the names of its parts unique in the page.
+    """
     import vl_convert
 
     spec = charts.specification(for_files(chart))
@@ -224,7 +239,10 @@ def svg(chart: Any, index: int) -> str:
 
 
 def as_wide_as_measured(drawn: str) -> str:
-    """Set each text's length in an SVG, because a reader's font may be wider and be cut."""
+    """Set the length of each text in an SVG (`drawn`), so that no text is cut.
+
+    Without it a reader's font may be wider than the one that was measured.
+    """
     import vl_convert
 
     outer: dict[str, str] = {}
@@ -242,7 +260,10 @@ def as_wide_as_measured(drawn: str) -> str:
 
 
 def table(frame: pd.DataFrame, epsilons: Collection[str] = EPSILONS) -> str:
-    """Return a frame as an HTML table, with numbers aligned right and epsilons formatted."""
+    """Return a frame as an HTML table, with numbers aligned right.
+
+    `epsilons` are the names of columns that are formatted as epsilons.
+    """
     heads = [(str(name), pd.api.types.is_numeric_dtype(column)) for name, column in frame.items()]
     columns = [map(epsilon_text if name in epsilons else cell_text, column) for name, column in frame.items()]
     return part("table", heads, zip(*columns, strict=True))

@@ -39,7 +39,10 @@ def current_language() -> str:
 
 @contextmanager
 def use_language(language: str) -> Iterator[None]:
-    """Use another language inside a `with` block: files that are made on a screen are English."""
+    """Use another language inside a `with` block.
+
+    For example, files that are made on a Chinese screen are English.
+    """
     token = _forced.set(language)
     try:
         yield
@@ -65,7 +68,10 @@ def say(message: str, /, **values: Any) -> str:
 
 
 def plural(one: str, many: str, n: int, /, **values: Any) -> str:
-    """Return the message `one` or `many`, by the number `n`, as `say` does; both may have {n}."""
+    """Return the message `one` or `many`, by the number `n`, as `say` does.
+
+    Both messages may have {n} and the names of `values`.
+    """
     return _catalog(current_language()).ngettext(one, many, n).format(n=n, **values)
 
 
@@ -98,7 +104,11 @@ def _retold(text: str, language: str, _: int) -> str:
 
 @cache
 def _pattern(form: str) -> str:
-    """Return a regular expression for a phrase with any values; formatted values are numbers."""
+    """Return a regular expression that a phrase with any values matches.
+
+    `form` is the phrase, with {names} for its values. Values with a number format match numbers
+    only.
+    """
     pattern, known = "", set()
     for literal, name, how, _ in Formatter().parse(form):
         pattern += re.escape(literal)

@@ -90,7 +90,7 @@ def test_english_is_the_default_language_and_can_be_forced():
     with use_language("zh"):
         assert say("Data") == "数据"
         assert plural("{n:,} release", "{n:,} releases", 1) == plural("{n:,} release", "{n:,} releases", 1, more=0)
-        assert retold(bound.RUNS.format(run=1_860, trials=2_000)) == "每个世界第 1,860 次，共 2,000 次"
+        assert retold(bound.RUNS.format(run=1_860, trials=2_000)) == "在两个数据集上各运行第 1,860 次，共 2,000 次"
         assert say("nobody translated this") == "nobody translated this"
     assert say("Data") == "Data"
 

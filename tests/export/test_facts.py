@@ -71,7 +71,7 @@ def test_teaching_noise_is_called_so():
 
 PROPOSED = replace(Schema.infer(people(), target="ill"), source="declared", notes=())
 INFERRED = replace(PROPOSED, source="inferred")
-LINES = "3 of 3 lines as the program proposed them from the rows"
+LINES = "3 of 3 columns as the program proposed them from the real rows"
 UNPROVED = {"mode": "published", "variant": "Alg1", "x_source": "uniform", "rows": 50}
 EXACT = "exactly sampled noise."
 GROUNDS = "Noise", "Schema", "Privacy unit", "Outside review"
@@ -140,7 +140,8 @@ def test_readme_card_and_page_agree_and_names_from_a_file_are_harmless():
     rules = (f"{HOSTILE} = {SCHEMA[HOSTILE].categories[0]}, never ill = no",)
     schema = replace(SCHEMA, rules=rules, proposed_rules=rules)
     known = record.facts(made := rows(data_name=f"{HOSTILE}[x](javascript:1).csv", schema=schema))
-    assert "(1), never ill = no. No row breaks one. Proposed from the rows: 1 of 1." in known["Rules kept"]
+    kept = "(1), never ill = no. No released row breaks a rule. The program proposed 1 of 1 rules from the real rows."
+    assert kept in known["Rules kept"]
     text, alone, page = readme(made), render("card.md", facts=known), str(part("facts", known.card + known.limits))
     for what, about in known.card + known.limits:
         assert f"- **{what}:** {about}\n" in alone
@@ -173,19 +174,19 @@ def test_limits_of_use_come_from_the_ledger():
     assert made.rows > 0
     assert noise.startswith(f"± {number(age)} percentage points on a share in the median column, ± {number(ill)} in ")
     assert relations.startswith("2 of 3 pairs of columns: ")
-    assert "All others are guesses" in relations
+    assert "all other pairs are guesses" in relations
     assert limits(rows(**UNPROVED))[0][1].startswith("not known")
     assert limits(replace(rows(), rows=0.0))[0][1] == "not known, nor is the number of rows."
     forest, tree = (limits(released(name, n_trees=2, max_depth=2))[0][1] for name in ("DiffPRFs", "DiffPRF"))
     assert forest.endswith("rows on each count that classes are predicted by, 19 times of 20.")
     assert "no noise" not in tree
     assert "percentage points" in limits(released("PPNB", **LOCAL))[0][1]
-    assert "Answers on ill had no noise." in limits(released("PPNB", **LOCAL, mode="published"))[0][1]
+    assert "People reported ill without noise." in limits(released("PPNB", **LOCAL, mode="published"))[0][1]
     assert "on the share of a group" in limits(released("TaxonomyRelease"))[0][1]
     assert "± more than 100 in " in limits(rows(epsilon=0.001, relation="replace"))[0][1]
     evenly = limits(rows(x_source="uniform"))[0][1]  # values are drawn evenly, and the class is a guess as well
     assert evenly.startswith("± ")
-    assert evenly.endswith("That is of the model: shares of all columns in these rows are guesses.")
+    assert evenly.endswith("Only the model was measured: shares of all columns in these rows are guesses.")
 
 
 TABLES = [name for name, method in METHODS.items() if issubclass(method, Synthesizer)]
@@ -241,12 +242,12 @@ def test_what_has_no_noise_is_not_called_a_guess_and_comforts_no_one():
     made = released("NoPrivacy")
     noise, relations = (about for _, about in limits(made))
     assert noise == "none: counts of the real rows were used as they are."
-    assert relations == "any of them may be that of the real rows."
+    assert relations == "any relation in these rows may be that of the real rows."
     assert limits(released("Non-private naive Bayes", **LOCAL))[0][1] == noise
     assert "None was copied from a person" not in readme(made) + make_report(made).html
     assert "None was copied from a person" in readme(rows())
     assert "None was copied from a person" in make_report(rows()).html
-    assert limits(released("JTree", mode="published"))[0][1].endswith("Other answers had no noise.")
+    assert limits(released("JTree", mode="published"))[0][1].endswith("Other queries were answered without noise.")
 
 
 def test_odds_are_about_a_row_unless_a_unit_is_declared():
@@ -286,7 +287,7 @@ def test_an_epsilon_says_whose_it_is():
     for relation in ("add_remove", "replace"):
         assert "<" not in protection.describe_unit(PERSONS, relation)
         assert "one person" in protection.neighbors(PERSONS, relation)
-        assert "up to 3 times that" in protection.describe_unit(ROWS, relation)
+        assert "up to 3 times as large" in protection.describe_unit(ROWS, relation)
 
 
 @pytest.mark.slow

@@ -149,7 +149,10 @@ class LedgerStore(LedgerFile):
         return OpenRun(self, run, token, relation, purpose, delta)
 
     def open_run(self, data: AccountedRows, relation: Relation | str, purpose: str, delta: float = 0.0) -> OpenRun:
-        """Record a new run without charges on the account of a data set (`start_run`)."""
+        """Record a new run without charges on the account of a data set, and return it.
+
+        `purpose` is the run's title. BudgetError if the data set has another delta (`start_run`).
+        """
         return self.start_run(self.key(data), self.account_name(data), relation, purpose, delta)
 
     def open_runs(
@@ -157,22 +160,27 @@ class LedgerStore(LedgerFile):
     ) -> dict[str, Callable[[], Ledger]]:
         """Record one run per method, and return by label the functions that make the runs' ledgers.
 
-        The functions can be sent to other processes; every charge is written to the file before it
-        counts.
+        `methods` has the methods by label; `purpose` is the beginning of each run's title, before
+        the label. The functions can be sent to other processes; every charge is written to the file
+        before it counts.
         """
         opened = ((label, one, f"{purpose}: {label}") for label, one in methods.items())
         return {label: self.open_run(data, one.relation, title, one.delta).ledger for label, one, title in opened}
 
     @property
     def sweeps(self) -> Path | None:
-        """The folder beside the file with finished runs of comparisons; None if nothing is kept."""
+        """The folder beside the ledger file with finished runs of method comparisons.
+
+        It is None for a temporary ledger file, with which nothing is kept.
+        """
         return self.path.parent / "sweeps" if self.kept else None
 
     def add(self, run: OpenRun, spent: Totals, looks: int, void: str, *, drawn: bool = False) -> None:
         """Write a charge of a run to the disk; raise BudgetError instead if a cap forbids it.
 
-        With `drawn`, the noise was drawn before and its loss was found to be larger: no cap refuses
-        it.
+        `spent` has the losses of the charge, `looks` its number of releases, `void` why its
+        guarantee is void (empty if it is sound). With `drawn`, the noise was drawn before and its
+        loss was found to be larger: no cap refuses it.
         """
         if not all(part >= 0 for part in (*spent, looks)):
             raise ValueError("a charge has a negative loss")
@@ -240,7 +248,10 @@ class LedgerStore(LedgerFile):
             ]
 
     def set_cap(self, key: str, name: str, relation: Relation | str, cap: float | None, delta: float = 0.0) -> None:
-        """Set an account's largest proven epsilon; charges above it are refused. None: no cap."""
+        """Set an account's largest proven epsilon; charges above it are refused. None: no cap.
+
+        `key` is the account key. `name` is the title of an account that is new.
+        """
         relation, measure = Relation.parse(relation), PrivacyMeasure.from_delta(delta)
         with self.transaction() as tables:
             row_id, title, *spent, _ = find_account(tables, key, relation, measure)
@@ -274,7 +285,10 @@ class StoredLedger(Ledger):
 
     def _persist(self, new: Totals, void: str, *, drawn: bool) -> None:
         # A fit is a part; a query outside fits is a release of its own
-        """Write the new totals to the ledger file as a charge of the run, before they count."""
+        """Write the totals `new` to the ledger file as a charge of the run, before they count.
+
+        `void` is a reason why the guarantee is void. `drawn` says that the noise was drawn already.
+        """
         looks = max(len(self._items), self._looks, 1)
         added = Totals(*map(increase, self.totals, new))
         self.run.store.add(self.run, added, looks - self._looks, void, drawn=drawn)
@@ -349,7 +363,7 @@ def usual_path() -> Path:
 def find_account(tables: LedgerTables, key: str, relation: Relation, measure: PrivacyMeasure) -> tuple[Any, ...]:
     """Return an account's row number, name, totals and cap from the ledger file's tables.
 
-    The row number is None if there is no such account.
+    `key` is the account key. Without such an account the row number is None.
     """
     for row_id, known_key, known_relation, *rest in tables.lines("accounts"):
         if (known_key, known_relation) == (key, format_relation(relation, measure)):
@@ -365,8 +379,8 @@ def dataset_key(key: str) -> str:
 def format_relation(relation: Relation, measure: PrivacyMeasure) -> str:
     """Return a relation as text for the file, with the delta if losses are counted in rho.
 
-    Earlier versions of this package do not know such a text, and refuse a file that they would
-    misread.
+    Earlier versions of this package do not know a text with a delta, and refuse a file that they
+    would misread.
     """
     return f"{relation} {measure.delta!r}" if measure.delta else str(relation)
 
@@ -381,7 +395,10 @@ def parse_relation(written: Cell) -> tuple[Relation, PrivacyMeasure]:
 
 
 def refuse_delta(accounts: Sequence[Account], key: str, name: str, delta: float) -> None:
-    """Raise BudgetError if rho was spent on a data set with another delta than `delta`."""
+    """Raise BudgetError if rho was spent on a data set with another delta than `delta`.
+
+    `key` is the account key of the data set, `name` its title for the error.
+    """
     charged = [one for one in accounts if one.dataset_key == dataset_key(key) and (one.looks or one.void_looks)]
     if delta and (others := {one.delta for one in charged} - {0.0, delta}):
         chosen = min(others)
@@ -417,7 +434,7 @@ def cross_account_loss(spent: StoredTotals, whom: StoredTotals) -> PrivacyLoss:
 
 
 def refuse_over_cap(capped: Account, accounts: Sequence[Account], void: str, *, proved: bool) -> None:
-    """Raise BudgetError if the accounts of one file exceed the cap of one of them.
+    """Raise BudgetError if the accounts of one file exceed the cap of one of them, `capped`.
 
     `proved` says whether the guarantee of the current run is sound. If not, any cap is exceeded;
     `void` may say why.
@@ -481,8 +498,8 @@ def increase(old: Epsilon, new: Epsilon) -> Epsilon:
 def add_to_line(before: Sequence[Cell], spent: Totals, looks: int, void: str) -> tuple[Cell, ...]:
     """Return the cells of a line in the ledger file after one more charge.
 
-    `spent` has the losses of the charge, `looks` its number of releases, `void` why its guarantee
-    is void.
+    `before` has the cells so far: losses, number of releases, void reason. `spent` has the losses
+    of the charge, `looks` its number of releases, `void` why its guarantee is void.
     """
     *old, before_looks, known = before
     reason = str(known) if void in str(known) else f"{known} {void}".strip()
@@ -491,6 +508,9 @@ def add_to_line(before: Sequence[Cell], spent: Totals, looks: int, void: str) ->
 
 
 def parse_totals(spent: Sequence[Cell]) -> tuple[Totals, int, str]:
-    """Return the totals, number of releases and void reason from cells of the ledger file."""
+    """Return the totals, number of releases and void reason from cells of the ledger file.
+
+    `spent` has the cells: claimed, nominal and proven loss, number of releases, void reason.
+    """
     *sums, looks, void = spent
     return Totals(*map(parse_epsilon, sums)), parse_count(looks), str(void)

@@ -90,11 +90,14 @@ State = tuple[int, str]
 
 
 class IncompleteError(LedgerError):
-    """The ledger is older than its witness, or has no witness to compare with."""
+    """The ledger is older than its witness, or has no witness to compare with.
+
+    The witness is a file beside the ledger with its number of changes and its checksum.
+    """
 
 
 class UnreadableError(Exception):
-    """The file's content is not what dpcore writes."""
+    """The content of a ledger or witness file is not what dpcore writes."""
 
 
 class LedgerFile:
@@ -127,7 +130,7 @@ class LedgerFile:
         return {**vars(self), "_secret": None}  # charging needs no secret
 
     def secret(self) -> bytes:
-        """Return the key of data set names; raise LedgerError if the secret is another ledger's."""
+        """Return the secret key of the hashes of data sets; LedgerError if it is another ledger's."""
         with self.transaction(writes=False, whole=False) as tables:
             found = self._own_secret(make=False)
             if tables.secret != secret_check(found):
@@ -135,9 +138,9 @@ class LedgerFile:
         return found
 
     def _own_secret(self, *, make: bool) -> bytes:
-        """Return the secret key of this ledger's data set names; create it on first use if `make`.
+        """Return the secret key of this ledger's hashes of data sets.
 
-        LedgerError if it cannot be read.
+        With `make`, it is created on first use. LedgerError if it cannot be read.
         """
         try:
             return self._secret or folder_secret(self.path.parent, make=make)
@@ -149,8 +152,8 @@ class LedgerFile:
         """Move the ledger's content into a new file, empty the ledger, and return the new path.
 
         The new file is beside the ledger. If the process is killed, one of the two files has all of
-        the content. Open connections go on with the emptied ledger. A damaged file is renamed
-        instead.
+        the content. Connections that are open continue with the emptied ledger. A damaged ledger is
+        renamed instead.
         """
         # Two processes may do this in the same microsecond.
         moment = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{secrets.randbelow(10**9):09d}"
@@ -197,9 +200,9 @@ class LedgerFile:
     def transaction(self, *, writes: bool = True, whole: bool = True, trusted: bool = False) -> Iterator[LedgerTables]:
         """Run a `with` block as one transaction: committed to disk, or rolled back on an error.
 
-        It yields the ledger's tables. With `whole`, every line is checked first, not only the lines
-        that are read. With `trusted`, the witness is not compared. Errors become
-        LedgerError.
+        It yields the ledger's tables. With `writes`, other writers wait from the beginning. With
+        `whole`, every line is checked first, not only the lines that are read. With `trusted`, the
+        ledger is not compared with its witness. Errors of the file or of SQLite become LedgerError.
         """
         try:
             self._ensure_file(trusted=trusted)
@@ -233,7 +236,10 @@ class LedgerFile:
             raise LedgerError(f"The ledger {self.path} cannot be opened: {error.strerror}.", WHAT_TO_DO) from error
 
     def _ensure_file(self, *, trusted: bool) -> None:
-        """Create the file if it does not exist and its witness records no changes."""
+        """Create the file if it does not exist and its witness records no changes.
+
+        With `trusted`, it is created whatever the witness records.
+        """
         if self.linked and not self.path.exists():
             cause = f"The ledger is a link to {self.path}, where there is no file."
             raise LedgerError(cause, "No noise was drawn. Put the file back, or remove the link for a new ledger.")
@@ -245,7 +251,10 @@ class LedgerFile:
                 self.path.touch(0o600, exist_ok=False)
 
     def _ensure_tables(self, c: sqlite3.Connection, *, trusted: bool) -> None:
-        """Create the tables of a new file."""
+        """Create the tables of a new file, on the connection `c`.
+
+        IncompleteError if the witness records changes, unless the content is `trusted`.
+        """
         self._refuse_old_format(c)
         c.execute(f"PRAGMA synchronous={'FULL' if self.kept else 'OFF'}")
         c.execute("PRAGMA journal_mode=PERSIST")  # reusing the journal is faster than a new file
@@ -265,14 +274,15 @@ class LedgerFile:
     def _refuse_lost(self, cause: str, *, trusted: bool) -> None:
         """Raise IncompleteError if a missing or empty ledger has a witness that records changes.
 
-        `cause` says what is wrong, with a place for the number of changes.
+        `cause` says what is wrong, with {} for the number of changes. With `trusted`, nothing is
+        raised.
         """
         seen = None if trusted else read_witness(self.path)
         if seen is not None and seen[0]:
             raise self._incomplete(cause.format(seen[0]))
 
     def _compare_with_witness(self, tables: LedgerTables, seen: State | None) -> None:
-        """Raise IncompleteError if the ledger has fewer or other changes than its witness saw."""
+        """Raise IncompleteError if the ledger has fewer or other changes than the witness (`seen`)."""
         if seen is None and tables.count:
             raise self._incomplete("has no witness file, so its completeness cannot be checked")
         if seen is not None and tables.count < seen[0]:
@@ -313,10 +323,10 @@ def write_new(path: Path, content: bytes) -> None:
 
 
 def folder_secret(folder: Path, *, make: bool = True) -> bytes:
-    """Return the random key in a folder that keys data set names; `make` creates it on first use.
+    """Return the secret key in a folder, with which data sets are hashed.
 
-    The file is readable by its owner only. OSError if it can be neither read nor created, or has
-    another size.
+    With `make`, a random key is created on first use. Its file is readable by its owner only.
+    OSError if it can be neither read nor created, or has another size.
     """
     path, new = folder / NAME, folder / f"{NAME}.{secrets.token_hex(8)}"
     if make and not path.exists():
@@ -334,7 +344,11 @@ def folder_secret(folder: Path, *, make: bool = True) -> bytes:
 
 
 def witness_path(ledger: Path) -> Path:
-    """Return the path of a ledger's witness file."""
+    """Return the path of a ledger's witness file.
+
+    The witness has the ledger's number of changes and its checksum, so that lost changes are
+    noticed.
+    """
     return ledger.with_name(f"{ledger.name}.witness")
 
 
@@ -476,23 +490,23 @@ class LedgerTables:
 
 
 def versions(c: sqlite3.Connection) -> list[int]:
-    """Return the application id and the format version from the header of a ledger file."""
+    """Return the application id and the format version of a ledger file (connection `c`)."""
     return [c.execute(f"PRAGMA {it}").fetchone()[0] for it in ("application_id", "user_version")]
 
 
 def table_definitions(c: sqlite3.Connection) -> dict[str, str]:
-    """Return the CREATE statements of an SQLite file's tables, by table name."""
+    """Return the CREATE statements of an SQLite file's tables (connection `c`), by table name."""
     return dict(c.execute("SELECT name, sql FROM sqlite_schema").fetchall())
 
 
 def line_hash(table: str, row_id: Cell, cells: tuple[Cell, ...] | list[Cell]) -> int:
-    """Return the checksum of a line as a number."""
+    """Return the checksum of a line as a number; `cells` are its values without the checksum."""
     words = repr((table, row_id, *cells)).encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.sha256(words).digest(), "big")
 
 
 def format_line_hash(table: str, row_id: Cell, cells: tuple[Cell, ...] | list[Cell]) -> str:
-    """Return the checksum of a line as text."""
+    """Return the checksum of a line as text; `cells` are its values without the checksum."""
     return f"{line_hash(table, row_id, cells):064x}"
 
 
