@@ -266,9 +266,7 @@ def fill_reports(questionnaire: Reports, frame: pd.DataFrame) -> Reports:
             else:
                 values[family] = numbers(said, channel)
         except (ValueError, LookupError):
-            raise DataError(
-                f"A cell of {cells.name!r} is no report that its rule in rules.json can make.", MEND
-            ) from None
+            raise DataError(f"A cell of {cells.name!r} cannot come from its rule in rules.json.", MEND) from None
     return replace(questionnaire, people=len(frame), values=values, respondents=chosen)
 
 
