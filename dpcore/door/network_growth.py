@@ -218,7 +218,7 @@ class NetworkGrowth:
     def add_column(self, name: str) -> None:
         """Add a column to the network without a query, by a public rule or an earlier answer."""
         if name not in self.open:
-            raise ParameterError(f"The column {name!r} is in the network already.", "Add each column of `open` once.")
+            raise ParameterError(f"The column {name!r} is in the network.", "Add each column of `open` once.")
         self.open.remove(name)
         self._search.add_column(self._schema.index(name))
 

@@ -46,11 +46,11 @@ def check_questionnaire(
     for clique, channel in questions.channels.items():
         name, sizes = describe_clique(clique), [schema[column].size for column in clique]
         if isinstance(channel, CategoryChannel) and channel.size != np.prod(sizes):
-            raise ParameterError(f"The randomizer of {name} has more or fewer values than its columns.", "Match them.")
+            raise ParameterError(f"The randomizer of {name} has a wrong number fewer values than its columns.", "Match the columns.")
         if not isinstance(channel, CategoryChannel | TRR):
             raise ParameterError(f"The randomizer of {name} is unknown.", "Use one of dpcore.mechanisms.")
         if isinstance(channel, TRR) and (len(clique) != 1 or schema.index(clique[0]) not in numbered):
-            raise ParameterError(f"The randomizer of {name} needs one numeric column.", "Randomize values or bins.")
+            raise ParameterError(f"{name} is not a column of numbers.", "Randomize values or bins.")
 
 
 def report_entries(questions: Questionnaire, claimed: Epsilon | None, reasons: Mapping[Item, str]) -> list[Entry]:

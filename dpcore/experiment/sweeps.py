@@ -230,7 +230,7 @@ class Config:
             sound = sound and all(is_number(number) and 0 < number <= MOST_EPSILON for number in epsilons)
             counts = given["repeats"], given["rows"] or 1
             if not (sound and all(is_whole(number, 1, MOST_REPEATS) for number in counts)):
-                raise ParameterError("The comparison's settings have a missing or wrong value.", remedy)
+                raise ParameterError("The comparison's settings have a wrong value.", remedy)
             given["methods"] = {name: method_of(raw) for name, raw in methods.items()}
             # its sums, caps and charts are of pure epsilons
             if any(method.delta for method in given["methods"].values()):
