@@ -412,7 +412,7 @@ def forecast_bands(frame: pd.DataFrame, *, epsilon: float, low: float, high: flo
     data = tidy(frame, [], ["epsilon", "low", "middle", "high"], said=["of"]).dropna()
     ends = ["low", "middle", "high"]
     data[ends] = data[ends].clip(0, 1)
-    plot = Plot("forecast_bands", epsilons([low, high]), distances(say("points off"), 100))
+    plot = Plot("forecast_bands", epsilons([low, high]), distances(say("error in percentage points"), 100))
     color = legend_channel(alt.Color, "of", map(say, KINDS), KINDS.values(), legend=alt.Legend(symbolOpacity=1))
     layers = [
         plot(data, "epsilon", ("low", "high"), plot.tooltip, color).mark_area(opacity=0.3),

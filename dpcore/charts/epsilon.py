@@ -75,12 +75,12 @@ def epsilon_split(frame: pd.DataFrame) -> Chart:
     """
     in_rho, columns = "rho_nominal" in frame, [*WHICH]
     frame = frame.rename(columns={name.replace("epsilon", "rho"): name for name in WHICH}) if in_rho else frame
-    text = say("what the noise alone would give") if frame["void"].any() else say("what it can cost up to")
+    text = say("what the noise alone would give") if frame["void"].any() else say("what an entry can cost at most")
     data = pd.DataFrame({"name": texts(frame["name"])} | {name: frame[name].to_numpy(float) for name in columns})
     data = _alike(data.fillna(math.inf).groupby("name", sort=False).sum().reset_index())
     data = data.sort_values(columns[::-1], ascending=False, kind="stable").reset_index(drop=True)
     if len(data) > MOST_ENTRIES:
-        name = say("({count:,} others)", count=len(data) - MOST_ENTRIES)
+        name = say("({count:,} other entries)", count=len(data) - MOST_ENTRIES)
         rest = data[columns].iloc[MOST_ENTRIES:].sum().to_frame().T.assign(name=name)
         data = pd.concat([data.head(MOST_ENTRIES), rest], ignore_index=True)
     data = distinct(data, "name")

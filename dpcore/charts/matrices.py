@@ -112,7 +112,7 @@ def pair_tables(frame: pd.DataFrame, *, x: str, y: str) -> Chart:
         shares = cells.groupby(side, sort=False)["shade"].sum()
         most = MOST_VALUES + (len(shares) == MOST_VALUES + 1)  # one alone is no others
         kept = shares.index[shares.index.isin(shares.nlargest(most).index)]
-        rest = [say("({count:,} others)", count=len(shares) - len(kept))] if len(shares) > len(kept) else []
+        rest = [say("({count:,} other values)", count=len(shares) - len(kept))] if len(shares) > len(kept) else []
         cells[side] = cells[side].where(cells[side].isin(kept), "".join(rest))
         names.append([*kept, *rest])
     cells = cells.groupby(["x", "y", "source"], sort=False)["shade"].sum().reset_index()

@@ -259,7 +259,7 @@ def loss_sums(frame: pd.DataFrame, *, worst: float, likely: float, label: str) -
     data = data.assign(left=data["loss"] - wide, right=data["loss"] + wide)
     edge = 1.12 * max(worst + wide, likely)
     plot = Plot("loss_sums", span(-edge, edge), alt.Scale())
-    note = say("epsilon {epsilon}, the sum", epsilon=number(worst))
+    note = say("epsilon {epsilon}, the sum of all", epsilon=number(worst))
     marks = pd.DataFrame({"at": [worst, likely], "text": [note, label]})
     dash = legend_channel(alt.StrokeDash, "text", [note, label], [[1, 0], [5, 4]], legend=None)
     layers = [
@@ -288,7 +288,7 @@ def split_table(frame: pd.DataFrame, *, title: str) -> Chart:
     data = tidy(frame, ["person", "column", "part"], []).assign(yours=frame["yours"].to_numpy(dtype=bool))
     data["person"], data["part"] = data["person"].map(say), data["part"].map(retold)
     parts, touched = in_order(data["part"]), in_order(data.loc[data["yours"], "part"])
-    data["look"] = data["yours"].map({True: say("may change with you"), False: say("never does")})
+    data["look"] = data["yours"].map({True: say("may change with you"), False: say("never changes with you")})
     bold: Any = {"condition": {"test": f"datum.value == '{say('You')}'", "value": "bold"}, "value": "normal"}
     people = names_axis(data["person"]) | {"axis": {"labelFontWeight": bold}}
     plot = Plot("split_table", names_axis(data["column"]), people)
@@ -422,7 +422,7 @@ def coin_estimates(frame: pd.DataFrame, *, truth: float) -> Chart:
     hidden = scaled_axis(span(-0.1 if repeated else 0.55, 1.15)) | {"axis": None}
     plot = Plot("coin_estimates", span(left, right, zero=False), hidden)
     ends: Any = {"from": [left, 1.0], "to": [0.0, right], "edge": [0.0, 1.0], "middle": [left / 2, (1 + right) / 2]}
-    area = pd.DataFrame(ends | {"text": say("impossible: noise")})
+    area = pd.DataFrame(ends | {"text": say("impossible: made by noise")})
     bold: Any = {"fontWeight": "bold"}
     said, name = say("truth {share:.3g}%", share=100 * truth), {"baseline": "bottom", **bold}
     clip: Any = {"shape": "diamond", "size": 190, "strokeWidth": 2.5, "filled": False, "opacity": 1}
@@ -481,8 +481,8 @@ def descriptions(
     if at is not None and math.isfinite(at):
         layers.insert(0, setting_rule(plot, min(at, most), tooltips("at|your setting|.3~g")))
     if crossing is not None:
-        meet = one_row(x=crossing[0], value=crossing[1], label=say("both {share:.1f}%", share=100 * crossing[1]))
-        dot = plot(meet, "x", "value", tooltips("label|they meet", "x|at|.3~g"))
+        meet = one_row(x=crossing[0], value=crossing[1], label=say("both: {share:.1f}%", share=100 * crossing[1]))
+        dot = plot(meet, "x", "value", tooltips("label|the lines meet at", "x|at|.3~g"))
         layers.append(dot.mark_point(color=INK, filled=False, size=180, strokeWidth=3, opacity=1))
         layers.append(words(plot(meet, "x", "value"), "label", align="left", dx=8, dy=16, fontWeight="bold"))
     values: Any = {"title": name, "measure": name, "setting": title, "most": most}

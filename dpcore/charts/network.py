@@ -202,10 +202,10 @@ def _looks(data: pd.DataFrame, low: float, high: float) -> list[Any]:
     # its darkest part is lost on a dark page
     colors = alt.SchemeParams("viridis", extent=[0.25, 1])
     scale = alt.Scale(type="log" if log else "linear", domain=[least if log else 0, most], nice=False, scheme=colors)
-    cells = log_title(say("cells of its table"), log)
-    label = say("rho of its table") if "rho_text" in data else say("epsilon of its table")
+    cells = log_title(say("marginal’s cells"), log)
+    label = say("rho of its marginal") if "rho_text" in data else say("epsilon of its marginal")
     sizes, spending = alt.Scale(domain=[0, spent], range=[low, high]), alt.Legend(format=".2~g", tickCount=3, **grey)
-    table: Any = {"title": say("table"), "legend": alt.Legend(**grey) if len(kinds) > 1 else None}
+    table: Any = {"title": say("marginal"), "legend": alt.Legend(**grey) if len(kinds) > 1 else None}
     return [
         alt.Color("cells:Q", title=cells, scale=scale, legend=alt.Legend(format="~s", tickCount=4)),
         alt.Size("epsilon:Q", title=label, scale=sizes, legend=spending) if spent > 0 else alt.SizeValue(low),

@@ -79,13 +79,13 @@ DASHED: Any = {"color": NEUTRAL, "strokeDash": [6, 4], "strokeWidth": 2}
 MAJORITY = phrase("majority class")
 ROW = 110  # pixels
 MOST_BARS = 15
-OTHERS, HERE = phrase("another draw"), phrase("this release")
+OTHERS, HERE = phrase("another run"), phrase("this release")
 # From a line to where all of its label fits in a narrow chart; a Chinese letter counts for two.
 ASIDE = alt.ExprRef("min(-4, width + 8 - scale('x', datum.at) - 6.4 * length(replace(datum.label, /[^ -~]/g, 'xx')))")
 # without a note in a narrow chart
 MEDIAN = "width < 300 ? split(datum.text, ' · ')[0] : datum.text"
 NOISELESS, MIDDLE, NOISY = phrase("noiseless trees"), phrase("same trees, noiseless counts"), phrase("released")
-STRUCTURE, LEAVES = phrase("cost of choices"), phrase("cost of noisy counts")
+STRUCTURE, LEAVES = phrase("cost of random choices"), phrase("cost of noisy counts")
 
 
 def marginal(
@@ -203,7 +203,7 @@ def _frequent(data: pd.DataFrame, by: list[str], most_drawn: int = MOST) -> tupl
     if (rare := int((~kept).sum())) < 2:
         return data, {}
     others = data[~kept].drop(columns=["value", "floor_low", "floor_high", "low", "high"], errors="ignore")
-    rest = others.sum(min_count=1).to_frame().T.assign(value=say("({count:,} others)", count=rare))
+    rest = others.sum(min_count=1).to_frame().T.assign(value=say("({count:,} other values)", count=rare))
     found = distinct(pd.concat([data[kept], rest], ignore_index=True), "value")
     return found, {"kept": int(kept.sum()), "count": len(data)}
 
@@ -535,9 +535,9 @@ def _spread(data: pd.DataFrame, metric: str, shown: Callable[[float], str]) -> s
     """
     own = data[data["metric"] == metric].set_index("which")["value"]
     here, rest = own[own.index == say(HERE)].map(shown), own[own.index == say(OTHERS)]
-    others = say("no others")
+    others = say("no other runs")
     if len(rest):
-        others = say("others {low} to {high}", low=shown(rest.min()), high=shown(rest.max()))
+        others = say("other runs {low} to {high}", low=shown(rest.min()), high=shown(rest.max()))
     return say("{metric}: {values}", metric=metric, values=", ".join([*here, others]))
 
 

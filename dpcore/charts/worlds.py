@@ -270,10 +270,10 @@ def world_piles(
         ]
         if math.isfinite(claimed):
             most_often = math.exp(min(claimed, TOO_MANY))
-            proof.append(say("claimed: at most {ratio:,.3g} times", ratio=most_often))
+            proof.append(say("claimed: at most {ratio:,.3g} times as often", ratio=most_often))
         if lower:  # never rounded up
             least_often = f"{math.floor(100 * math.exp(min(lower, TOO_MANY))) / 100:,.10g}"
-            proof.append(say("95% sure: at least {ratio} times", ratio=least_often))
+            proof.append(say("95% sure: at least {ratio} times as often", ratio=least_often))
         layers = [*_event(plot, data, edge, "\n".join(proof), above=above), *layers]
     return present(layers, "world_piles", {"event|none": "event" in values}, **values)
 
@@ -346,8 +346,8 @@ def world_ratios(frame: pd.DataFrame, *, number: str, claimed: float, proved: fl
     beyond = (data["low"] > claimed) | (data["high"] < -claimed)
     data[["log_ratio", "low", "high"]] = data[["log_ratio", "low", "high"]].clip(-most, most)
     data = data.assign(middle=(data["left"] + data["right"]) / 2, ratio=np.exp(data["log_ratio"]))
-    outside = say("outside of what is claimed")
-    data["where"] = np.where(beyond, outside, say("not surely outside"))
+    outside = say("outside the claimed band")
+    data["where"] = np.where(beyond, outside, say("not surely outside the claimed band"))
     up = _ratios(most, claimed if math.isfinite(claimed) else TENFOLD)
     plot = Plot("world_ratios", _numbers(bins, number), up)
     color = alt.ColorValue(INK, condition={"test": f"datum.where == '{outside}'", "value": CLAIMED})
@@ -358,9 +358,9 @@ def world_ratios(frame: pd.DataFrame, *, number: str, claimed: float, proved: fl
     count = int(beyond.sum())
     text, key = "", say("Nothing is claimed.")
     if math.isfinite(claimed):
-        text = say("No bar lies wholly outside.")
+        text = say("No bar lies wholly outside the band.")
         if count:
-            text = plural("{n} bar lies wholly outside.", "{n} bars lie wholly outside.", count)
+            text = plural("{n} bar lies wholly outside the band.", "{n} bars lie wholly outside the band.", count)
         key = say("Orange band: claimed, {times}. {told}", times=times(claimed), told=text)
     known = say("Nothing is proved.")
     if math.isfinite(proved):

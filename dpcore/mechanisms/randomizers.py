@@ -605,7 +605,7 @@ class TRR(Channel):
         self.scale, self.mechanism, self.arguments = 0.0, "linear transformation", {}
         if epsilon is not None and factors is None and offsets is None:
             if not -inf < lower < upper < inf:
-                raise ParameterError("TRR with an epsilon needs finite public bounds.", "Set `lower` below `upper`.")
+                raise ParameterError("`epsilon` needs finite public bounds.", "Set `lower` below `upper`.")
             self.epsilon, self.mechanism = exact(epsilon), "laplace"
             self.arguments = {"lower": lower, "upper": upper, "epsilon": str(self.epsilon)}
             self.scale = (upper - lower) / float(epsilon) if epsilon * DRAW_GRID >= 1 else inf
@@ -613,11 +613,11 @@ class TRR(Channel):
             return
         if epsilon is not None or factors is None or offsets is None:
             raise ParameterError(
-                "TRR takes either two sets or an epsilon.", "Give `factors` and `offsets`, or `epsilon`."
+                "The randomizer TRR takes either two sets or an epsilon.", "Give `factors` and `offsets`, or `epsilon`."
             )
         a, b = np.array(factors, dtype=float), np.array(offsets, dtype=float)
         if not (len(a) and len(b) and np.isfinite([*a, *b]).all() and lower <= upper):
-            raise ParameterError("TRR needs finite numbers in both sets, and `lower` <= `upper`.", "Correct them.")
+            raise ParameterError("Both sets need finite numbers, and `lower` must be <= `upper`.", "Correct them.")
         if not np.mean(a):
             raise ParameterError("Factors with the mean 0 give reports without information.", "Use other `factors`.")
         self.epsilon, self.sets = inf, (a, b)

@@ -154,7 +154,7 @@ class TableScore(Score):
         The loss is once the sensitivity for monotone scores under add_remove, otherwise twice.
         """
         if not shapes:
-            raise ParameterError(f"The score {self.name!r} needs at least 1 candidate; got 0.", "Give one.")
+            raise ParameterError(f"The score {self.name!r} needs at least 1 candidate; got 0.", "Give one or more.")
         found = [self.sensitivity_and_rounding(flat, relation, rows) for flat in {*map(self.flat, shapes)}]
         sensitivity, rounding = (max(column) for column in zip(*found, strict=True))
         one_way = self.monotone_when_added and relation is Relation.ADD_REMOVE

@@ -290,7 +290,7 @@ def group_queries(tree: ReleasedTree, count: int, *, seed: int = 0) -> list[Rang
     rng = np.random.default_rng(seed)
     names = tree.leaves.divided_columns
     if not names:
-        raise ParameterError("This release has no groups: it split no column.", "Use ranges of the schema.")
+        raise ParameterError("This release has no groups: no column was split.", "Use ranges of the schema.")
     groups: list[list[tuple[int, ...]]] = []
     for name in names:
         axes = [partition.axes[tree.schema.index(name)] for partition in tree.partitions]

@@ -78,8 +78,8 @@ class Questionnaire:
             and bool(self.optional) <= self.n_optional <= len(self.optional)
             and all(isinstance(self.channels[question], KeepOrDraw) for question in tied)
         ):
-            text = "A question has no channel, is listed twice, or is optional for nobody."
-            raise ParameterError(text, "List each once; only reports that are values can share a draw.")
+            text = "A question has no channel, is listed twice, or does not fit `n_optional` or `together`."
+            raise ParameterError(text, "List each question once. Only reports that are values can share a draw.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,16 +162,16 @@ class Reports:
         """
         channel = self.category(by)
         if not isinstance(channel, KeepOrDraw):
-            raise ParameterError("People can be grouped only by reports that are values.", "Randomize it by ERRPH.")
+            raise ParameterError("People can be grouped only by reports that are values.", "Use ERRPH for groups.")
         if by in self.respondents:
-            raise ParameterError("People can be grouped only by a question that all of them answered.", "Ask all.")
+            raise ParameterError("People can be grouped only by a question that all of them answered.", "Ask everyone.")
         return channel
 
     def category(self, question: Item) -> CategoryChannel:
         """Return the channel of a question about categories; raise ParameterError for a number."""
         channel = self.channels[question]
         if not isinstance(channel, CategoryChannel):
-            raise ParameterError(f"{' × '.join(question)} was reported as a number.", "Use its mean and variance.")
+            raise ParameterError(f"{' × '.join(question)} was reported as a number.", "Use mean and variance.")
         return channel
 
     def labels(self, question: Item) -> list[str]:
@@ -259,11 +259,11 @@ def shares(
     needs a `channel` whose reports are values.
     """
     if how not in RECONSTRUCTIONS:
-        raise ParameterError(f"`how` is {how!r}, which is not known.", f"Choose one of {', '.join(RECONSTRUCTIONS)}.")
+        raise ParameterError(f"`how` = {how!r} is not known.", f"Choose one of {', '.join(RECONSTRUCTIONS)}.")
     totals = counts.sum(axis=1, keepdims=True) if people is None else people[:, None]
     if how == "likelihood":
         if not isinstance(channel, KeepOrDraw) or not channel.gain:
-            raise ParameterError("The likelihood needs reports that are values.", "Use clip or project.")
+            raise ParameterError("'likelihood' needs reports that are values.", "Use 'clip' or 'project'.")
         found = np.stack([most_likely(channel.matrix, channel.matrix @ row) for row in counts])
     elif how == "project":
         found = project_rows(counts / np.maximum(totals, 1.0), np.ones(len(counts)))

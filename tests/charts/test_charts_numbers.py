@@ -15,7 +15,7 @@ from specs import domain, marks_of, rows_of, texts
 
 from dpcore import charts, language
 from dpcore.charts.frames import LETTER
-from dpcore.charts.network import _arrange, apart
+from dpcore.charts.network import _arrange, spread_positions
 from dpcore.charts.scales import CLAIMED, RELEASED
 from dpcore.charts.trees import MOST_LEAVES
 from dpcore.dashboard.pages.mechanisms import composition_numbers
@@ -76,7 +76,7 @@ def test_what_lies_beyond_an_axis_is_drawn_at_its_edge_and_counted():
     chart = charts.accuracy(frames.accuracies(["tree"]).assign(accuracy=0.12), majority=0.7)
     assert {*rows_of(chart, "shown")["shown"]} == {0.6}
     assert {*rows_of(chart, "end")["text"]} == {"12.0%"}
-    assert "beyond it" in texts(chart)
+    assert "further left" in texts(chart)
 
 
 @pytest.mark.parametrize(("values", "half"), [((-0.4, 1.3), 0.5), ((0.5,), math.inf)])
@@ -153,7 +153,7 @@ def test_what_is_too_much_to_draw_is_one_more_bar_and_nothing_is_lost():
     rows, names = rows_of(chart, "shade"), domain(chart, "x")
     assert rows.groupby("source")["shade"].sum().tolist() == pytest.approx([1, 1])
     assert {*rows[rows["source"] == "real"]["x"]} == {*names[:41]}  # real ones first
-    assert names[40] == "(10 others)"
+    assert names[40] == "(10 other values)"
 
 
 def test_the_largest_stand_first_and_names_that_are_there_twice_are_two():
@@ -395,8 +395,8 @@ def test_lines_keep_clear_of_the_nodes_on_their_way_and_values_as_near_to_their_
     at, paths, _, _ = _arrange(links, [0] * 3, np.full(3, 10.0), np.full(3, 90.0), 400, 50)
     bend = paths[2][1]
     assert bend[0] <= at[1][0] - 10 or bend[0] >= at[1][0] + 90
-    assert apart([5.0, 5.0, 50.0], [(1, 1)] * 3, 0, 100) == pytest.approx([4, 6, 50])
-    crowded = apart([5.0] * 4, [(10, 10)] * 4, 0, 40)
+    assert spread_positions([5.0, 5.0, 50.0], [(1, 1)] * 3, 0, 100) == pytest.approx([4, 6, 50])
+    crowded = spread_positions([5.0] * 4, [(10, 10)] * 4, 0, 40)
     assert [b - a for a, b in pairwise(crowded)] == pytest.approx([20 / 3] * 3)
 
 

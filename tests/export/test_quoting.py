@@ -171,7 +171,7 @@ def test_what_no_picture_can_hold_is_in_no_schema(bad):
 EVERY = {  # one of each kind of release: its parameters, and what its charts are called
     "PrivBayes refined": ({}, ["The network:"]),
     "TaxonomyRelease": ({}, ["The tree of counts,"]),
-    "DiffPRFs": ({"n_trees": 2, "max_depth": 2}, ["Tree 1 of 2", "What the trees ask about", "From the root"]),
+    "DiffPRFs": ({"n_trees": 2, "max_depth": 2}, ["Tree 1 of 2", "Columns that the trees split by", "From the root"]),
     "PPNB": ({"relation": "replace"}, []),
     "NB-Synth": ({"x_source": "model"}, []),
 }
@@ -191,7 +191,7 @@ def test_a_report_holds_all_charts_and_texts_and_runs_and_fetches_nothing(name):
     text = export.make_report(made)
     page, html = Page(text.html), text.html
     texts = "".join(page.texts)
-    titles = ["Epsilon: claimed, and what it can cost", "Where did epsilon go?", *own]
+    titles = ["Epsilon: what is claimed, and what a run can cost", "Where did epsilon go?", *own]
     assert all(f">{title}" in html for title in titles)
     for drawn in re.findall("(?s)<svg.*?</svg>", html):
         ElementTree.fromstring(drawn)

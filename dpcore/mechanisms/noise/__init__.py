@@ -46,7 +46,7 @@ def exactly_sampled(noise: str, random_state: int | None) -> bool:
     or None. Raises ParameterError if `noise` is not one of `NOISES`.
     """
     if noise not in NOISES:
-        raise ParameterError(f"`noise` is {noise!r}, which is not known.", f"Choose one of {', '.join(NOISES)}.")
+        raise ParameterError(f"The source of noise {noise!r} is not known.", f"Choose one of {', '.join(NOISES)}.")
     return noise == "auto" and random_state is None
 
 
