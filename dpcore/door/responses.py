@@ -46,7 +46,7 @@ def check_questionnaire(
     for clique, channel in questions.channels.items():
         name, sizes = describe_clique(clique), [schema[column].size for column in clique]
         if isinstance(channel, CategoryChannel) and channel.size != np.prod(sizes):
-            raise ParameterError(f"The randomizer of {name} has a wrong number fewer values than its columns.", "Match the columns.")
+            raise ParameterError(f"The randomizer of {name} has a wrong number of values.", "Match its columns.")
         if not isinstance(channel, CategoryChannel | TRR):
             raise ParameterError(f"The randomizer of {name} is unknown.", "Use one of dpcore.mechanisms.")
         if isinstance(channel, TRR) and (len(clique) != 1 or schema.index(clique[0]) not in numbered):
