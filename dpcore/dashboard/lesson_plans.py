@@ -10,7 +10,11 @@ from dpcore.text import read_toml
 
 @dataclass(frozen=True)
 class Action:
-    """The main button of a lesson step: its label, and the run that it requests."""
+    """The main button of a lesson step: its label, and the run that it requests.
+
+    `job` is the name of the run relative to the page, empty for the page's own run; `request` says
+    what the run is asked for.
+    """
 
     label: str
     job: str = ""  # relative to the page
@@ -20,7 +24,11 @@ class Action:
 
 @dataclass(frozen=True)
 class LessonStep:
-    """One step of a lesson: a page, its control settings, its tab, its button and its texts."""
+    """One step of a lesson: a page, its control settings, its tab, its button and its texts.
+
+    `text` is shown first, `result` once the run of `action` is over. `selector` finds the element
+    to scroll to then.
+    """
 
     page: str
     text: str
@@ -38,7 +46,11 @@ class LessonStep:
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson of about five minutes: steps, takeaways, a question for a class, terms taught."""
+    """A lesson of about five minutes: steps, takeaways and a question for a class.
+
+    `promise` is the sentence on its card, and `literature` names the terms taught, as papers use
+    them.
+    """
 
     title: str
     promise: str

@@ -71,7 +71,7 @@ def draw_attack(page: str, name: str, settings: DrawSettings, attack: RunAttack)
 
 
 def noisy_demonstration(frame: pd.DataFrame, epsilon: float, assumed: str, *others: Any) -> Demonstration:
-    """Return the demonstration of how often an attack is right at each epsilon.
+    """Return the demonstration of how often an attack is right, by epsilon.
 
     Parameters
     ----------

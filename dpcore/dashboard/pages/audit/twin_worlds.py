@@ -81,7 +81,8 @@ def method_title(name: str) -> str:
 def draw_attack(page: str, data: Dataset, container: Any) -> None:
     """Draw the audit of a method: choose a case, run it in both worlds, show the verdict.
 
-    `container` is the empty place where the run button is drawn.
+    A case is two neighboring data sets of made-up people and a method. `container` is the empty
+    place where the run button is drawn.
     """
     jobs.show_start(container, page, RUNNING)
     with st.container(key="settings"), links.draw_settings(page, data, "attack"):
@@ -142,7 +143,7 @@ def run_worlds(
 def draw_settings(page: str) -> tuple[Case, int]:
     """Draw the controls of the attack; return the chosen audit case and the runs per world.
 
-    A link may name the case alone. Its method and mode are then set to those of the case.
+    A link may name the case alone. The method and its version are then set to those of the case.
     """
     wishes = links.drawing().wishes
     if (linked := wishes.get(f"{page}.case")) is not None:  # a link may name the case alone
@@ -172,7 +173,7 @@ def draw_settings(page: str) -> tuple[Case, int]:
 def draw_tables(pair: tuple[pd.DataFrame, pd.DataFrame]) -> None:
     """Draw the rows of both worlds side by side, with equal rows counted in one line.
 
-    The person who differs between the worlds comes first.
+    `pair` are the two neighboring data sets. The person who differs comes first.
     """
     names = dict(zip(LETTERS, say(COLUMNS).split(), strict=True))
     counts = [frame.rename(columns=names).value_counts(sort=False) for frame in pair]
@@ -212,7 +213,7 @@ def draw_charts(case: Case, pair: PairRuns, *, real: bool) -> None:
 
 
 def draw_verdict(pair: PairRuns) -> None:
-    """Draw the verdict of an audit: caught, not caught, or no claim to refute."""
+    """Draw the verdict of an audit: caught (epsilon refuted), not caught, or nothing to refute."""
     result, proof = pair.result, ""
     if pair.verdict is Verdict.OPEN:
         proof = phrase("The proof protects people: all queries together cost at most {bound}.")
@@ -234,12 +235,12 @@ def draw_verdict(pair: PairRuns) -> None:
 
 
 def epsilon_text(written: Callable[[float], str], epsilon: float) -> str:
-    """Return "epsilon" with its number, formatted by `written`; "no epsilon" if it is infinite."""
+    """Return "epsilon" and its number as text by `written`; "no epsilon" if it is infinite."""
     return say("epsilon {epsilon}", epsilon=written(epsilon)) if math.isfinite(epsilon) else say("no epsilon")
 
 
 def draw_explanation(case: Case) -> None:
-    """Draw the drawer that explains the terms of the attack, one sentence each."""
+    """Draw the drawer that explains the terms of an audit, one sentence each."""
     neighbors = controls.relation_words(case.estimator.relation, case.schema.persons is not None)
     with st.expander(say("How to read this")):
         number = case.statistic_title[0].lower() + case.statistic_title[1:]

@@ -12,18 +12,22 @@ NEAR = 1.1  # tolerated multiple of a fresh sample's distance, itself one random
 
 
 def is_better(one: pd.Series, other: pd.Series, metric: str) -> bool:
-    """Return whether all runs `one` beat all runs `other` in a measure, at least 4 of each."""
+    """Return whether every run of one method is better than every run of another.
+
+    `one` and `other` are values of the measure `metric`, one per run. With fewer than 4 runs of
+    either method, the answer is no.
+    """
     ahead = one.min() > other.max() if higher_is_better(metric) else one.max() < other.min()
     return bool(ahead) and min(len(one), len(other)) >= FEWEST
 
 
 def higher_is_better(metric: str) -> bool:
-    """Return whether a higher value of the measure is better: True for accuracies only."""
+    """Return whether higher values of the measure `metric` are better: for accuracies only."""
     return "accuracy" in metric
 
 
 def format_value(found: float, metric: str) -> str:
-    """Return the text of a measure's value: a percentage for accuracies, else two digits."""
+    """Return the text of a value of the measure `metric`: percent for accuracies, or two digits."""
     return percent(found) if higher_is_better(metric) else f"{found:.2g}"
 
 
@@ -47,7 +51,8 @@ def answer_sentence(runs: pd.DataFrame, metric: str, floor: float = 0.0) -> str:
 def cost_of_proof(runs: pd.DataFrame, metric: str) -> str:
     """Return the sentence on how much worse each corrected method is than the method as published.
 
-    `runs` are those at one epsilon of the methods that ran in both versions.
+    `runs` are those at the largest epsilon of methods that ran in both versions; `metric` is the
+    measure in which the versions are compared.
     """
     clauses = []
     for name, part in runs.groupby("series", sort=False):
@@ -67,8 +72,9 @@ def cost_of_proof(runs: pd.DataFrame, metric: str) -> str:
 def gain_of_epsilon(runs: pd.DataFrame, metric: str, floor: float = 0.0) -> str:
     """Return the sentence on how one method improves with epsilon, and where the gain ends.
 
-    The gain ends where it cannot be told from run-to-run variation, or at the sampling-noise
-    `floor`.
+    `runs` are those of one method at several epsilons. The gain ends where it cannot be told from
+    run-to-run variation, or at the sampling-noise floor: `floor`, the distance between the real
+    rows and a fresh sample of them.
     """
     groups = {float(str(epsilon)): part["value"] for epsilon, part in runs.groupby("epsilon")}
     first, *_, last = groups
@@ -93,7 +99,10 @@ def gain_of_epsilon(runs: pd.DataFrame, metric: str, floor: float = 0.0) -> str:
 
 
 def rank_methods(runs: pd.DataFrame, metric: str) -> str:
-    """Return the sentence on which method is best at one epsilon, or which cannot be told apart."""
+    """Return the sentence on which method is best, or which cannot be told apart from the best.
+
+    All `runs` are compared in the measure `metric`, by the median over the runs of each method.
+    """
     groups = {str(name): part["value"] for name, part in runs.groupby("series", sort=False)}
     best, *others = sorted(groups, key=lambda name: groups[name].median(), reverse=higher_is_better(metric))
     values = {"metric": say(measure_name(metric)), "epsilon": number(runs["epsilon"].max()), "best": escape(best)}

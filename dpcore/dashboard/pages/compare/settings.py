@@ -57,9 +57,10 @@ def draw_settings(page: str, data: Dataset, usual: Config | None) -> None:
 
 
 def draw_questions(page: str, data: Dataset, presets: Mapping[str, Config | None]) -> None:
-    """Draw one button per preset question, which starts its comparison, and what it would charge.
+    """Draw one button per preset question; a press runs the comparison that answers it.
 
-    `presets` has the comparison of each question; None if no method takes the data's columns.
+    `presets` has the comparison of each question, by the question's key; None if no method can run
+    on the data. Below each button stands what its runs would charge to the ledger.
     """
     for spot, (key, config) in zip(st.columns(len(presets)), presets.items(), strict=True):
         with spot, shell.mendable():

@@ -40,7 +40,7 @@ DISTANCE = phrase(
 
 
 def draw_results(page: str, made: Comparison) -> None:
-    """Draw the results of a comparison so far: answer, download, spending and failed runs."""
+    """Draw a comparison's results so far: answer, download, privacy loss and failed runs."""
     if len(made.frames) < made.n_runs:
         text = phrase(
             "The comparison was stopped: {count:,} of {planned:,} runs are here. **Run** makes the "
@@ -55,7 +55,10 @@ def draw_results(page: str, made: Comparison) -> None:
 
 
 def draw_spending(made: Comparison, good: pd.DataFrame) -> None:
-    """Draw the captions on what all runs together claim, and what they can cost at most."""
+    """Draw the captions on what all runs together claim, and what they can cost at most.
+
+    `made` is the comparison, and `good` the frame of its runs without an error.
+    """
     runs = good.drop_duplicates(["method", "epsilon", "repeat"])
     proved = runs[np.isfinite(runs["epsilon_bound"])]
     total, whom = fsum(proved["epsilon_bound"]), say(neighbors(made.config, made.data))
@@ -71,7 +74,10 @@ def draw_spending(made: Comparison, good: pd.DataFrame) -> None:
 
 
 def draw_answer(page: str, made: Comparison, good: pd.DataFrame) -> None:
-    """Draw one measure of a comparison: the sentence that answers it, and the chart."""
+    """Draw one measure of a comparison, as chosen: the sentence that answers it, and the chart.
+
+    `made` is the comparison, and `good` the frame of its runs without an error.
+    """
     measures: dict[str, str] = {name: measure_name(name) for name in made.config.measures}
     axis, differ = "claimed", good["epsilon_claimed"] != good["epsilon_bound"]
     with st.container(horizontal=True, key="switches"):

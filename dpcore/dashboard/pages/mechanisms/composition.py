@@ -85,7 +85,7 @@ def disjoint_groups(key: str) -> Demonstration:
 def floating_point(key: str) -> Demonstration:
     """Return the demonstration of answers that textbook Laplace noise cannot produce.
 
-    An answer that is possible in one of two neighboring data sets only reveals that data set.
+    An answer that is possible in only one of two neighboring data sets reveals which one was used.
     """
     epsilon = epsilon_slider(key)
     note = say("A few bits make the holes visible. Programs use 53 bits, as in the last chart.")

@@ -45,9 +45,9 @@ BOUNDS = {
 
 
 def draw_zoom(key: str) -> float:
-    """Draw the choice of the charts' half-width around the truth; return that half-width.
+    """Draw the choice of how far the charts reach on either side of the true count; return that.
 
-    It does not depend on epsilon, so that charts at two epsilons can be compared.
+    The half-width does not depend on epsilon, so that charts at two epsilons can be compared.
     """
     look: Any = {"value": 15, "help": say("Charts show the same range at every epsilon.")}
     label = say("Show answers within ±")
@@ -136,7 +136,7 @@ def randomized_response(key: str) -> Demonstration:
 
 @demonstration("mechanisms.odds")
 def beliefs(key: str) -> Demonstration:
-    """Return the demonstration of epsilon as a bound on what someone believes about a person."""
+    """Return the demonstration of epsilon as a bound on what anyone believes about a person."""
     epsilon = epsilon_slider(key)
     prior = share_slider(say("How sure is someone about you before the release?"), f"{key}.prior", 1, 99, 50)
     low, high = (float(choices.posterior(prior, sign * epsilon)) for sign in (-1, 1))

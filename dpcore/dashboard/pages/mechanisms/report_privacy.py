@@ -35,7 +35,7 @@ PEOPLE = 1_000
 
 
 def largest_breach(channel: ERRPH | Warner) -> str:
-    """Return the largest Breach of any value under a channel, formatted as a percentage."""
+    """Return the largest Breach (paper 004) of any value under `channel`, as a percentage."""
     return percent(float(numbers.breach(channel).max()), TENTHS)
 
 
@@ -98,10 +98,11 @@ def number_reports(key: str) -> Demonstration:
 
 @cache
 def compare_noise(sets: str, epsilon: float) -> tuple[list[float], pd.DataFrame]:
-    """Return the posterior widths of both kinds of noise, and their tails at the two bounds.
+    """Return the posterior widths of two kinds of noise on a number, and their tails.
 
-    The first is the published y = a x + b with the sets `sets`, the second the corrected Laplace
-    noise.
+    The first is the published y = a x + b with the sets of a and b named `sets`, the second the
+    corrected Laplace noise at `epsilon`. A width is that of the set that holds the number with 95%
+    probability, given its report; tails compare far reports of the two bounds of the number.
     """
     low, high = BOUNDS
     rules = {PUBLISHED: numbers.linear_randomizer(*SETS[sets]), CORRECTED: TRR(lower=low, upper=high, epsilon=epsilon)}
