@@ -169,7 +169,7 @@ HIGH, MIXED, LOW = [0.80, 0.82, 0.84, 0.85], [0.70, 0.72, 0.74, 0.81], [0.1, 0.2
 def test_nobody_is_ahead_by_chance():
     for other, runs, ahead in ((MIXED, 4, False), (LOW, 4, True), (LOW, 3, False)):
         some = runs_of(1.0, a=HIGH, b=other).groupby("method").head(runs)
-        assert ("a keeps most" in answers.answer_sentence(some, "accuracy")) == ahead
+        assert ("a is best" in answers.answer_sentence(some, "accuracy")) == ahead
         assert ("run-to-run variation" in answers.answer_sentence(some, "accuracy")) != ahead
 
 

@@ -75,7 +75,7 @@ def look_up_people(known: tuple[str, ...], seed: int) -> pd.DataFrame:
     fits = [rows[(rows[columns] == person).all(axis=1)] for _, person in people.iterrows()]
     people.insert(0, say("public list"), OTHERS[:LISTED])
     people.insert(1, say("matching rows"), [*map(len, fits)])
-    people.insert(2, say("of these, over 50K"), [(fit[SECRET] == RICH).sum() for fit in fits])
+    people.insert(2, say("of these, earn over 50K"), [(fit[SECRET] == RICH).sum() for fit in fits])
     return people
 
 
@@ -123,7 +123,7 @@ def run_attack(known: tuple[str, ...], epsilon: float | None, seed: int) -> tupl
         "values. The attacker guesses “more” about a unique person if the count is 1 or more."
     )
     drawn = np.random.default_rng(seed).uniform(np.finfo(float).tiny, 1.0, (2, LISTED))
-    people.insert(3, say("published count"), people[say("of these, over 50K")] + geometric_noise(epsilon, drawn))
+    people.insert(3, say("published count"), people[say("of these, earn over 50K")] + geometric_noise(epsilon, drawn))
     shares = [(step, odds(step)) for step in WITH_NOISELESS]
     frame = pd.DataFrame(shares, columns=["epsilon", "share"])
     return say(lead), noisy_demonstration(frame, epsilon, assumed, people)

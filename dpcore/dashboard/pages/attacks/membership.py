@@ -91,7 +91,7 @@ def run_attack(degree: int, people: int, epsilon: float | None, seed: int) -> tu
     )
     if epsilon is None:
         share, behind = percent(averages.share_right(*scores)), {say(NUMBERS): bins}
-        keep = phrase("Averages are not harmless: {count:,} tell which of two people took part, {share} of the time.")
+        keep = phrase("Averages do harm: {count:,} of them tell which of two people took part, {share} of the time.")
         keep, figures = say(keep, share=share, **values), {say("Participant picked out of two people"): share}
         return say(lead, **values), Demonstration(figures, [picture], keep, assumed, behind)
     lead = phrase(

@@ -84,7 +84,7 @@ def draw_round(page: str, rules: Rules, playing: Game) -> None:
             text = phrase("Is {name} in or out?")
         elif playing.guess == one.is_member:
             text = phrase(":green[:material/check_circle: Right]: {name} is {truth}")
-        released = say("Released: {answers}.", answers=", ".join(map(str, one.answers)))
+        released = say("Released counts: {answers}.", answers=", ".join(map(str, one.answers)))
         truth = say("in") if one.is_member else say("out")
         st.markdown(f"#### {released} {say(text, name=DANA, truth=truth)}")
 
@@ -104,6 +104,6 @@ def draw_scores(page: str, rules: Rules, playing: Game) -> None:
     table = found.assign(mode=found["mode"].map(RELEASES).map(say), who=found["who"].map(say))
     st.dataframe(with_headings(table.round(3).rename(columns={"mode": "release"})), hide_index=True)
     caption(
-        "Low and high: a 95% interval (Clopper and Pearson). **Low scores prove nothing:** another "
-        "attack may show more. Only the proof bounds them all."
+        "Low and high are the ends of a 95% interval (Clopper and Pearson). **Low scores prove nothing:** another "
+        "attack may be right more often. Only the proof bounds all attacks."
     )

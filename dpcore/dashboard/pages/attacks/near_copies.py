@@ -83,8 +83,8 @@ def run_attack(epsilon: float | None, seed: int) -> tuple[str, Demonstration]:
     """
     others, released, inside, outside = measure_release(epsilon, seed)
     lead = phrase(
-        "A test calls rows safe if they are **no nearer to real rows than other people’s are**. "
-        "Released are the sample's rows, {permuted} of {columns} columns permuted."
+        "A test calls rows safe if they are **no nearer to real rows than other people’s rows are**. This release is"
+        " the sample's rows, with {permuted} of {columns} columns permuted."
     )
     keep = phrase("Distance is no guarantee: this release passes the test, and reveals {share} of incomes.")
     if epsilon is not None:
@@ -111,10 +111,10 @@ def run_attack(epsilon: float | None, seed: int) -> tuple[str, Demonstration]:
     bars["from"], bars["to"] = bars["distance"] - 0.5, bars["distance"] + 0.5
     look: Any = {"title": say("Distance of rows from the nearest real row"), "groups": groups}
     look["what"] = say("columns that differ from the nearest real row, of {columns}", **values)
-    figures = {say("Right if in the data"): percent(inside), say("Right if not in the data"): percent(outside)}
+    figures = {say("Right about participants"): percent(inside), say("Right about others"): percent(outside)}
     assumed = say(
-        "After Yao and others (2025), “The DCR delusion”. People are looked up by age, sex, "
-        "education, marital status and occupation. Each release is one draw with teaching noise."
+        "After Yao and others (2025), “The DCR delusion”. People are looked up by age, sex, education, marital "
+        "status and occupation. Each release is one draw with noise from a seed, for teaching."
     )
     pictures, data = [charts.group_strips(bars, **look)], {say(NUMBERS): frame}
     return say(lead, **values), Demonstration(figures, pictures, say(keep, **values), assumed, data)

@@ -118,7 +118,7 @@ def draw_settings(key: str, data: Dataset) -> tuple[OwnRow, int]:
         most = max((trials for trials in TRIALS[:5] if trials * seconds <= WAIT), default=TRIALS[0])
         label, trials_key = say("Runs in each world"), f"{key}.trials.{name}.{mode}"
         trials = lasting(st.select_slider, label, trials_key, TRIALS, value=most)
-        caption("About {n} seconds on a usual computer.", n=math.ceil(trials * seconds))
+        caption("These runs take about {n} seconds on a usual computer.", n=math.ceil(trials * seconds))
     return OwnRow(name, mode, epsilon, relation, row, other), trials
 
 
@@ -149,5 +149,5 @@ def draw_values(data: Dataset, chosen: OwnRow) -> None:
     shown = people.map(lambda value: escape(str(value))).T
     shown.columns = [say("World A"), say("World B")]
     if chosen.relation == "add_remove":
-        shown[say("World B")] = say("(not there)")
+        shown[say("World B")] = say("(not in world B)")
     st.table(shown.rename(index=escape).rename_axis(say("column")))

@@ -162,7 +162,7 @@ def draw_settings(page: str) -> tuple[Case, int]:
         case = found[choice(st.selectbox, label, f"{page}.case", names, usual=next(iter(names)))]
         label, look = say("Runs in each world"), {"format_func": "{:,}".format, "usual": case.trials}
         trials = lasting(st.select_slider, label, f"{page}.trials", TRIALS, **look)
-        seconds = phrase("More runs find smaller leaks: about {seconds:.0f} s. Noise is fresh, without a seed.")
+        seconds = phrase("More runs find smaller leaks, in about {seconds:.0f} s. Noise is fresh, with no seed.")
         caption(seconds, seconds=2 * trials * USUAL)
     with cells[2]:
         look = {"usual": case.estimator.epsilon, "disabled": case.expected_verdict is None}
@@ -204,7 +204,7 @@ def draw_charts(case: Case, pair: PairRuns, *, real: bool) -> None:
     proof |= {"claimed": result.epsilon_claimed, "lower": result.lower_bound}
     panels.chart(mark(charts.world_piles(bins, **proof)))
     runs = {"all": result.trials, "counted": event.counted_runs, "chosen": result.trials - event.counted_runs}
-    caption("In each world, {chosen:,} of {all:,} runs choose the event; {counted:,} others count it.", **runs)
+    caption("In each world, {chosen:,} of {all:,} runs choose the event; {counted:,} measure its frequency.", **runs)
     bounds: Any = {"claimed": result.epsilon_claimed, "proved": result.epsilon_nominal}
     panels.chart(mark(charts.known_epsilon(lower=result.lower_bound, **bounds)))
     panels.chart(mark(charts.world_ratios(bins, number=case.statistic_title, **bounds)), data=bins)
@@ -218,7 +218,7 @@ def draw_verdict(pair: PairRuns) -> None:
     if pair.verdict is Verdict.OPEN:
         proof = phrase("The proof protects people: all queries together cost at most {bound}.")
         if result.epsilon_nominal > result.epsilon_claimed:
-            proof = phrase("But the claim has no proof for these neighbors: {bound} is proven.")
+            proof = phrase("But for these neighboring data sets only {bound} is proven.")
     elif pair.verdict is Verdict.FAILS and result.lower_bound > result.epsilon_nominal:
         proof = phrase(
             "The lower bound even exceeds what is proven, {bound}. Either this audit is one of the "

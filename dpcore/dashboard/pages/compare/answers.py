@@ -58,7 +58,7 @@ def cost_of_proof(runs: pd.DataFrame, metric: str) -> str:
     for name, part in runs.groupby("series", sort=False):
         modes = part.groupby("mode")["value"]
         proved, published = (modes.get_group(MODES[mode]) for mode in ("corrected", "published"))
-        message, cost = phrase("{name} {cost} ({value}, as published {other})"), say("nothing")
+        message, cost = phrase("{name} {cost} (corrected {value}, as published {other})"), say("nothing")
         if is_better(published, proved, metric):
             cost = format_value(abs(proved.median() - published.median()), metric)
         elif not is_better(proved, published, metric):
@@ -66,7 +66,7 @@ def cost_of_proof(runs: pd.DataFrame, metric: str) -> str:
         found = {"value": format_value(proved.median(), metric), "other": format_value(published.median(), metric)}
         clauses.append(say(message, name=escape(str(name)), cost=cost, **found))
     which = {"metric": say(measure_name(metric)), "epsilon": number(runs["epsilon"].max())}
-    return say("In {metric} at epsilon {epsilon}, the cost of the proof: {costs}.", costs="; ".join(clauses), **which)
+    return say("Cost of the correction in {metric} at epsilon {epsilon}: {costs}.", costs="; ".join(clauses), **which)
 
 
 def gain_of_epsilon(runs: pd.DataFrame, metric: str, floor: float = 0.0) -> str:
@@ -84,7 +84,7 @@ def gain_of_epsilon(runs: pd.DataFrame, metric: str, floor: float = 0.0) -> str:
     elif enough < last:
         gain = phrase("goes from {low} to {high}; above {enough}, the gain is within run-to-run variation")
     elif groups[last].median() <= NEAR * floor:
-        gain = phrase("goes from {low} to {high}, as close as a fresh sample")
+        gain = phrase("goes from {low} to {high}, as close to the real rows as a fresh sample of them")
     else:
         gain = phrase("goes from {low} to {high}, and still improves")
     low, high = (format_value(groups[epsilon].median(), metric) for epsilon in (first, last))
@@ -116,4 +116,4 @@ def rank_methods(runs: pd.DataFrame, metric: str) -> str:
             **values,
         )
     values |= {"second": escape(others[0]), "other": format_value(groups[others[0]].median(), metric)}
-    return say("At epsilon {epsilon}, {best} keeps most: {metric} {value}. Next is {second} with {other}.", **values)
+    return say("At epsilon {epsilon}, {best} is best in {metric}: {value}. Next is {second} with {other}.", **values)

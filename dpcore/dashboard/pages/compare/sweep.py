@@ -122,7 +122,7 @@ def draw_controls(page: str, data: Dataset, usual: Config | None) -> tuple[Confi
         measures = draw_pills(f"{page}.measures", label, MEASURES, ["2-way AVD"], lambda one: say(measure_name(one)))
         model = lasting(st.selectbox, say("Classifier"), f"{page}.model", MODELS, format_func=say)
         repeats = lasting(st.number_input, say("Repeats"), f"{page}.repeats", 1, MOST_REPEATS, REPEATS)
-        note = say("For teaching: the same numbers again. Anyone who knows the seed can subtract the noise.")
+        note = say("For teaching: a seed gives the same noise again. Anyone who knows the seed can subtract the noise.")
         seed = lasting(st.number_input, say("Seed (empty: none)"), f"{page}.seed", *SEEDS, step=1, help=note)
     how = {"epsilons": epsilons, "repeats": repeats, "measures": measures, "models": [model]}
     return make_config(names, modes, relation, seed, data, **how)

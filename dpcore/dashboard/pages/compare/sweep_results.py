@@ -34,8 +34,8 @@ EXPLAINED = {
     RANGE_ERROR: phrase("Mean error of 200 random queries on 1 to 3 columns, in shares of all rows. Lower is better."),
 }
 DISTANCE = phrase(
-    "Average error of the shares of values, over all sets of that many columns: 0 if equal, 1 if "
-    "nothing is in common. Papers call it AVD, the average variation distance. Lower is better."
+    "Average error of the shares of value combinations, over all sets of 1, 2 or 3 columns, as the name says: 0 if "
+    "equal, 1 if nothing is in common. Papers call it AVD, the average variation distance. Lower is better."
 )
 
 
@@ -43,8 +43,8 @@ def draw_results(page: str, made: Comparison) -> None:
     """Draw a comparison's results so far: answer, download, privacy loss and failed runs."""
     if len(made.frames) < made.n_runs:
         text = phrase(
-            "The comparison was stopped: {count:,} of {planned:,} runs are here. **Run** makes the "
-            "others. Runs that had begun stay charged."
+            "The comparison was stopped: {count:,} of {planned:,} runs have finished. **Run** makes the others. Runs"
+            " that had begun stay charged."
         )
         st.warning(say(text, count=len(made.frames), planned=made.n_runs))
     good = made.frame.query("error == ''")
@@ -141,7 +141,7 @@ def draw_chart(axis: str, made: Comparison, frame: pd.DataFrame, metric: str, re
 
 def draw_downloads(page: str, made: Comparison) -> None:
     """Draw the downloads: the table of all runs, and the configuration that runs them again."""
-    markdown("All runs as a table. **{mark}**: they were measured on real rows, without noise.", mark=say(REAL_DATA))
+    markdown("All runs as a table. **{mark}**: errors were measured on real rows, without noise.", mark=say(REAL_DATA))
     table = spreadsheet_csv(made.frame.drop(columns=["series", "mode"])).encode()
     text, icon = made.config.to_json(made.data).encode(), ":material/download:"
     with st.container(horizontal=True):

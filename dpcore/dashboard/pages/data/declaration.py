@@ -44,7 +44,7 @@ UNDECLARED = phrase(
 )
 RARE_WORDS = phrase("**Values of fewer than {rare} rows or persons count as missing**: {columns}.")
 DROPPED = phrase("Taxonomies that no longer fit their values are dropped: {names}.")
-SINGLE = phrase("A bound equal to one row's value is not declared. Round the bounds of {columns}.")
+SINGLE = phrase("A bound equal to one row's value cannot be declared. Round the bounds of {columns}.")
 
 
 def keep_and_rerun(rows: Intake, *known: Any) -> NoReturn:

@@ -24,13 +24,13 @@ MANY_ROWS = phrase(
     "**{rows:,} rows**: may everyone know that there are at most {most:,}? Expected errors use that number."
 )
 MANY_COUNT = phrase(
-    "**{rows:,} rows count**: may everyone know that there are at most {most:,}? Expected errors use that number."
+    "**{rows:,} rows are used**: may everyone know that there are at most {most:,}? Expected errors use that number."
 )
-IS_PERSON = phrase("{names}: one value has up to {rows:,} rows. Is each value a person? Then one row of each counts.")
+IS_PERSON = phrase("{names}: a value has up to {rows:,} rows. Is each value a person? Then one row per person counts.")
 TEST_ROWS = phrase("Releases do not learn from the rows set apart; earlier releases may have learned from all rows.")
 LIMIT = phrase(
-    "With a person column, rows above this limit are left out, and which ones is secret. Without "
-    "one, no row is left out: for such a person, epsilon is multiplied by this limit at most."
+    "With a column that tells persons apart, rows above this limit are left out, and which ones is secret. Without "
+    "such a column, no row is left out: for a person with that many rows, epsilon is up to this many times as large."
 )
 ONE_ROW = PrivacyUnit(max_contributions=1)
 

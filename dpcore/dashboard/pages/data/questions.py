@@ -44,7 +44,7 @@ def draw_questions(questions: Sequence[TableQuestion], rows: Intake) -> None:
                 key = f"data.answer.{answer}:{hash(one.text)}"
                 row.button(answer, key=key, on_click=press, type="tertiary")
             if one.details is not None:
-                with row.popover(say("Look at them"), type="tertiary", width="content"):
+                with row.popover(say("Show details"), type="tertiary", width="content"):
                     one.details()
 
 
@@ -62,7 +62,7 @@ def draw_selection(
     if few:  # pills show Markdown
         look = {"selection_mode": "multi", "format_func": lambda one: escape(write(one))}
     choose = st.pills if few else st.multiselect
-    chosen = choose(say("Some (for your eyes only)"), options, key=key, **look)
+    chosen = choose(say("Choose some (for your eyes only)"), options, key=key, **look)
     label = say("Declare these") if chosen or not every else say("Declare all")
     press.button(label, f"data.take:{key}", None, act, (chosen or options,), disabled=not (chosen or every))
 

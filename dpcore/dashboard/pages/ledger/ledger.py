@@ -215,7 +215,7 @@ def compare_accounts(other: Account, account: Account) -> str:
     else:
         here = say("Totals leave out guarantees for other privacy units, relations or deltas.")
     if other.void_looks:
-        here += f" {say('Releases listed apart there are in no total.')}"
+        here += f" {say('Releases without a guarantee there are in no total.')}"
     lead = phrase("**Besides, releases of this file ({name}, {promise}) can cost up to {spent}.** {here}")
     values = {"name": escape(other.name), "promise": format_promise(other), "spent": format_spent(other)}
     return say(lead, here=here, **values)

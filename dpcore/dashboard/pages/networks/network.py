@@ -32,7 +32,7 @@ def draw_network(shown: ShownRelease, found: Network) -> None:
     the network of the release `shown`.
     """
     picture, frame = found.picture()
-    text = phrase("{n:,} families, {measured:,} of them measured with noise of their own.")
+    text = phrase("{n:,} families (a column with its parents), {measured:,} of them measured with noise of their own.")
     if found.junction_tree:
         text = phrase("{n:,} cliques of a model that was fitted to measured marginals.")
     what = say(text, n=len(frame), measured=(frame["epsilon"] > 0).sum())

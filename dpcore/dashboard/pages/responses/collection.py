@@ -51,8 +51,8 @@ def draw_collection(page: str) -> None:
     found = jobs.read_upload(f"dpcore.{key}", request, phrase("Reading the files"), read_files, last=True)
     if found is None:
         caption(
-            "Both files are in the zip of a release from reports, if it has a finite epsilon and "
-            "no known seed. Learning from them adds no privacy loss."
+            "Both files are in the zip of a release from reports, if that release has a finite epsilon and no known "
+            "seed. Learning from the files adds no privacy loss."
         )
         return
     answers, memory = found

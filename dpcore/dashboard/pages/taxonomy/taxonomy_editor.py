@@ -114,7 +114,7 @@ def draw_editor(data: Dataset, columns: dict[str, Column]) -> None:
         pressed = st.button(say("Apply"), f"{KEY}.apply", type="primary", icon=":material/check:")
         fresh, label = taxonomy_or_default(replace(column, taxonomy=None)), say("Back to one level")
         if column.numeric:
-            fanout = lasting(right.slider, say("Parts per step"), f"{KEY}.fanout", 2, 10, 2)
+            fanout = lasting(right.slider, say("Parts that an interval is split into"), f"{KEY}.fanout", 2, 10, 2)
             fresh, label = intervals(column, fanout), say("Make intervals")
         st.button(label, f"{KEY}.again", on_click=start_over, args=(owner, fresh))
     if pressed and not problem:
