@@ -38,7 +38,7 @@ RunAttack = Callable[..., tuple[str, Demonstration | None]]
 
 @cache
 def sample() -> Dataset:
-    """Return the bundled sample with its own schema, whatever data are in use."""
+    """Return the bundled sample with its own schema, whatever data the user has chosen."""
     return datasets.load("sample")
 
 

@@ -70,7 +70,7 @@ READING = phrase("""
 
 
 def method_title(name: str) -> str:
-    """Return the method's name with its task: collect, classify or synthesize."""
+    """Return a method's name after its task, such as "Classify: DiffPRFs"."""
     if issubclass(METHODS[name], LocalClassifier):
         return say("Collect: {method}", method=name)
     if issubclass(METHODS[name], PrivateClassifier):
@@ -90,7 +90,7 @@ def draw_attack(page: str, data: Dataset, container: Any) -> None:
     run_worlds(page, container, (case.key, case.estimator.epsilon), lambda: case, trials)
     st.markdown(case.story)
     if case.step:
-        caption("Only a part of the run is attacked, and compared with the claim for that part.")
+        caption("Only a part of the run is attacked. The bound is compared with the epsilon claimed for that part.")
     draw_tables(case.pair)
     caption("Made-up people: nothing is charged.")
     draw_explanation(case)
@@ -209,7 +209,7 @@ def draw_charts(case: Case, pair: PairRuns, *, real: bool) -> None:
     panels.chart(mark(charts.known_epsilon(lower=result.lower_bound, **bounds)))
     panels.chart(mark(charts.world_ratios(bins, number=case.statistic_title, **bounds)), data=bins)
     lost = 2 * result.trials - bins[["first", "second"]].sum().sum()
-    caption("The outermost bars include results beyond the axis. {runs:,} runs gave no number.", runs=lost)
+    caption("The outermost bars include statistics beyond the axis. {runs:,} runs gave no statistic.", runs=lost)
 
 
 def draw_verdict(pair: PairRuns) -> None:
@@ -235,7 +235,10 @@ def draw_verdict(pair: PairRuns) -> None:
 
 
 def epsilon_text(written: Callable[[float], str], epsilon: float) -> str:
-    """Return "epsilon" and its number as text by `written`; "no epsilon" if it is infinite."""
+    """Return `epsilon` in words, such as "epsilon 2"; "no epsilon" if it is infinite.
+
+    `written` formats the number.
+    """
     return say("epsilon {epsilon}", epsilon=written(epsilon)) if math.isfinite(epsilon) else say("no epsilon")
 
 

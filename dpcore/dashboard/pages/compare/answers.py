@@ -34,9 +34,9 @@ def format_value(found: float, metric: str) -> str:
 def answer_sentence(runs: pd.DataFrame, metric: str, floor: float = 0.0) -> str:
     """Return the sentence that the successful `runs` of a comparison allow about one measure.
 
-    It is the cost of the proof if a method ran in both versions, the gain of epsilon if one method
-    ran at several, and otherwise the ranking of the methods. `floor` is the sampling-noise floor:
-    the distance between the real rows and a fresh sample of them.
+    The sentence states the cost of the proof if a method ran in both versions, the gain of epsilon
+    if one method ran at several, and otherwise the ranking of the methods. `floor` is the
+    sampling-noise floor: the distance between the real rows and a fresh sample of them.
     """
     last = runs[runs["epsilon"] == runs["epsilon"].max()]
     both = last.groupby("series")["mode"].transform("nunique") > 1

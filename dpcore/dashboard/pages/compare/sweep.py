@@ -205,7 +205,7 @@ def draw_notes(config: Config, left_out: Mapping[str, str], data: Dataset) -> No
 
 
 def missing_choice(config: Config) -> str:
-    """Return the sentence that says why a comparison cannot run; empty if it can."""
+    """Return the sentence that says why the comparison cannot run; empty if it can run."""
     if not config.methods or not config.epsilons or not config.measures:
         return say("Choose at least one method, one epsilon and one measure.")
     runs = len(config.methods) * len(config.epsilons) * config.repeats
@@ -215,7 +215,7 @@ def missing_choice(config: Config) -> str:
 
 
 def restore_controls(page: str, config: Config) -> None:
-    """Set the page's controls to a comparison, as far as the controls can express it."""
+    """Set the page's controls to the comparison `config`, as far as they can express it."""
     one = next(iter(config.methods.values()))
     modes = [mode for mode in MODES if any(each.mode == mode for each in config.methods.values())]
     values: dict[str, Any] = {"epsilons": list(config.epsilons), "measures": list(config.measures), "modes": modes}

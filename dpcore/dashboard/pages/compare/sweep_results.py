@@ -64,7 +64,7 @@ def draw_spending(made: Comparison, good: pd.DataFrame) -> None:
     total, whom = fsum(proved["epsilon_bound"]), say(neighbors(made.config, made.data))
     if person := protection.for_person(made.data.schema.unit, total):
         whom = f"{whom}: {person}"
-    message = phrase("{count:,} runs of the same rows: claimed {claimed}, proven at most {bound} in all ({whom}).")
+    message = phrase("Epsilon of {count:,} runs on the same rows: claimed {claimed}, proven at most {bound} ({whom}).")
     values = {"claimed": claim(fsum(proved["epsilon_claimed"])), "bound": number(total), "whom": whom}
     caption(message, count=len(proved), **values)
     if bare := len(runs) - len(proved):
@@ -86,7 +86,7 @@ def draw_answer(page: str, made: Comparison, good: pd.DataFrame) -> None:
             axis = segmented_choice(say("Epsilon on the axis"), f"{page}.axis", AXES)
     frame = good[good["metric"] == metric].dropna(subset=["value"])
     if frame.empty:
-        st.info(say("No run has this measure."))
+        st.info(say("No run has a value of this measure."))
         return
     found = made.references[made.references["metric"] == metric]
     floor = max(found["value"][found["reference"] == FLOOR], default=0.0)

@@ -64,12 +64,12 @@ class Comparison:
 
 
 def kept_comparison() -> dict[str, Comparison]:
-    """Return the session's dict that keeps its latest comparison under the key "shown"."""
+    """Return the session's dict that holds the latest comparison under the key "shown"."""
     return session.keep_once("dpcore.comparison", dict[str, Comparison])
 
 
 def current_comparison(data: Dataset) -> Comparison | None:
-    """Return the session's comparison if it is of these data, else None."""
+    """Return the session's latest comparison if it was made on `data`, else None."""
     found = kept_comparison().get("shown")
     return found if found is not None and found.data is data else None
 
@@ -91,7 +91,7 @@ def find_unfinished(config: Config, data: Dataset, kept: experiment.Location) ->
 def format_charge(config: Config, data: Dataset) -> str:
     """Return the text of what the unfinished runs of a comparison will charge to the ledger.
 
-    It names the neighboring data sets if they do not follow add/remove.
+    The text names the neighboring data sets if the runs do not follow add/remove.
     """
     rest = find_unfinished(config, data, run_store())
     if not rest:

@@ -76,7 +76,8 @@ def set_ledger_aside() -> None:
 def draw_account(account: Account, accounts: list[Account]) -> None:
     """Draw the account of one data set under one relation: totals, cap, runs and queries.
 
-    `accounts` are all accounts; those of the same file are compared with it.
+    `accounts` are all accounts of the ledger; those of the same data file are compared with
+    `account`.
     """
     key = f"{account.key}.{format_relation(account.relation, account.measure)}"
     cap = None if account.cap is None else float(account.cap)

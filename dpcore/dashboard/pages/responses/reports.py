@@ -21,8 +21,8 @@ from dpcore.postprocess.reports import Reports
 
 FIRST = 10
 NAMES = phrase("""
-- **PPNB** (the paper): naive Bayes from randomized answers. **PPNB-LDP**: of the class, too.
-- **ERRPH** (the paper): the truth with probability p0, else any value at random. Of two: **RRPH**.
+- **PPNB** (the paper): naive Bayes from randomized answers. **PPNB-LDP**: the class is randomized, too.
+- **ERRPH** (the paper): the truth with probability p0, else any value at random. With two values: **RRPH**.
 - **Warner's rule**: the truth with probability p, otherwise the opposite.
 - **TRR** (the paper, of numbers): y = a x + b, with a and b drawn at random.
 - **OUE**: a randomized yes or no for every value. **OLH**: a short code of the value, randomized.
