@@ -18,7 +18,7 @@ def draw_server() -> None:
             "**You have to trust the operator**, who could read the server’s memory and log, and "
             "may note who visits. A table that no one else may see belongs on your own computer."
         )
-    with st.expander(say("What it keeps")):
+    with st.expander(say("What this server keeps")):
         markdown(
             "**Nothing, once you are gone.** Your rows, releases and ledger are in memory only, "
             "and dropped {seconds:g} seconds after you close the tab. A large upload may pass "
@@ -27,7 +27,7 @@ def draw_server() -> None:
             "you make of rows of your own, write down what it can cost.",
             seconds=float(st.get_option("server.disconnectedSessionTTL")),
         )
-    with st.expander(say("What it lets you do")):
+    with st.expander(say("What this server lets you do")):
         markdown(
             "Work takes {most.seconds:,} seconds at most. {most.per_visitor} pieces of yours run "
             "or wait at a time, and {most.at_once} of all visitors run; the others wait in line.",

@@ -12,8 +12,8 @@ from dpcore.text import read_toml
 class Action:
     """The main button of a lesson step: its label, and the run that it requests.
 
-    `job` names the work: it is put after the name of the page. `request` names the button of the
-    page that would request the same run.
+    `job` is the name of the run relative to the page, empty for the page's own run; `request` says
+    what the run is asked for.
     """
 
     label: str
@@ -26,8 +26,8 @@ class Action:
 class LessonStep:
     """One step of a lesson: a page, its control settings, its tab, its button and its texts.
 
-    `text` is shown before the step's run, and `result` after it. `selector` is the CSS selector of
-    what the result is about.
+    `text` is shown first, `result` once the run of `action` is over. `selector` finds the element
+    to scroll to then.
     """
 
     page: str
@@ -46,7 +46,11 @@ class LessonStep:
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson of about five minutes: steps, takeaways, a question for a class, terms taught."""
+    """A lesson of about five minutes: steps, takeaways and a question for a class.
+
+    `promise` is the sentence on its card, and `literature` names the terms taught, as papers use
+    them.
+    """
 
     title: str
     promise: str

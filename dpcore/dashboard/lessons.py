@@ -25,10 +25,9 @@ TO_TOP = "document.querySelector('[data-testid=stMain]').scrollTo({top: 0, behav
 
 @dataclass
 class LessonProgress:
-    """A lesson under way: its name, its current step, and the runs counted before that step.
+    """A lesson under way, and its current step.
 
-    Steps have a `number` from 0. A step's run is done once more runs of its work have finished than
-    `runs_before`, the number that had finished when the step began.
+    `runs_before` is the number of runs of this step's kind that had finished before the step began.
     """
 
     name: str
@@ -49,9 +48,9 @@ def begin_lesson(name: str) -> None:
 
 
 def go_to_step(name: str, number: int) -> None:
-    """Open the page of step `number` with that step's settings only. The page keeps its release.
+    """Open the page of a lesson step with the settings of that step only.
 
-    Steps are numbered from 0.
+    `number` counts steps from 0. The page keeps its release.
     """
     step = LESSONS[name].steps[number]
     session.keep(PROGRESS, LessonProgress(name, number, step, session.finished_runs().get(step.job, 0)))
@@ -61,7 +60,7 @@ def go_to_step(name: str, number: int) -> None:
 
 
 def apply_settings(step: LessonStep) -> None:
-    """Set the controls of a lesson step's page as the step needs them, and open its tab."""
+    """Set the controls of a lesson step's page as the step needs them, and open the step's tab."""
     for control, value in step.settings.items():
         session.preset(f"{step.page}.{control}", value)
     if step.tab:
@@ -71,8 +70,8 @@ def apply_settings(step: LessonStep) -> None:
 def request_run(job: str, what: str) -> None:
     """Request the run of the current lesson step, as its page's button would. A callback.
 
-    `job` names the work, and `what` the button. If the step draws more runs of a release, and its
-    page has no release, the run of the page is requested instead.
+    `job` is the name of the run, and `what` says what the run is asked for. If there is no release
+    to draw again, the page's own run is requested instead.
     """
     step: LessonStep = st.session_state[PROGRESS].step
     if job != step.page:  # a tab's own job: the tab must be open
@@ -86,7 +85,8 @@ def request_run(job: str, what: str) -> None:
 def end_lesson(name: str = "") -> None:
     """End the lesson and open the start page. A button's callback.
 
-    A lesson that was completed is passed by its `name`, and its takeaways are shown next.
+    `name` is that of a completed lesson, whose takeaways are shown next; empty if it was left
+    early.
     """
     session.restore_session()
     if name:
@@ -156,8 +156,7 @@ def draw_buttons(progress: LessonProgress, here: bool) -> None:
 def draw_button(label: str, key: str, icon: str, call: Any, *given: Any, **style: Any) -> None:
     """Draw one button of the lesson card; on a phone only the main button shows its label.
 
-    A press calls `call` with the arguments `given`. `style` has further arguments of Streamlit's
-    button.
+    `call` is the callback, and `given` are its arguments.
     """
     style = {"type": "tertiary", "icon": f":material/{icon}:", "key": f"lesson.{key}"} | style
     st.button(label, on_click=call, args=given, **style)
@@ -166,9 +165,9 @@ def draw_button(label: str, key: str, icon: str, call: Any, *given: Any, **style
 def guide_script(progress: LessonProgress, here: bool) -> str:
     """Return the HTML script that scrolls the page to what the lesson step is about.
 
-    That is the top of the page before the step's run, and the element of the step's selector after
-    it. `here` says whether the step's page is shown; other pages are not scrolled. The script's
-    first line differs for each state, because a browser runs each script only once.
+    `here` says whether the page of the step is shown. The script's
+    first line differs for each
+    state, because a browser runs each script only once.
     """
     step, done = progress.step, progress.is_done
     top, seek = here and (step.action is None or not done), here and done and bool(step.selector)
@@ -177,7 +176,7 @@ def guide_script(progress: LessonProgress, here: bool) -> str:
 
 
 def target_expression(step: LessonStep) -> str:
-    """Return the JavaScript expression for the first visible element of a step's selector."""
+    """Return the JavaScript expression for the first visible match of a step's selector."""
     return f"[...document.querySelectorAll(`{step.selector}`)].find(e => e.offsetParent)"
 
 
@@ -188,7 +187,7 @@ def finished_title() -> str | None:
 
 
 def draw_takeaways() -> None:
-    """Draw the takeaways of the completed lesson, and the button of the next lesson."""
+    """Draw the takeaways and the question of the completed lesson, and the next lesson's button."""
     name, names = st.session_state[TAUGHT], list(LESSONS)
     lesson = LESSONS[name]
     st.html(f"<script>{TO_TOP}</script>", unsafe_allow_javascript=True)

@@ -169,7 +169,7 @@ HIGH, MIXED, LOW = [0.80, 0.82, 0.84, 0.85], [0.70, 0.72, 0.74, 0.81], [0.1, 0.2
 def test_nobody_is_ahead_by_chance():
     for other, runs, ahead in ((MIXED, 4, False), (LOW, 4, True), (LOW, 3, False)):
         some = runs_of(1.0, a=HIGH, b=other).groupby("method").head(runs)
-        assert ("a keeps most" in answers.answer_sentence(some, "accuracy")) == ahead
+        assert ("a is best" in answers.answer_sentence(some, "accuracy")) == ahead
         assert ("run-to-run variation" in answers.answer_sentence(some, "accuracy")) != ahead
 
 
@@ -178,10 +178,10 @@ def test_answers_say_what_epsilon_buys_and_what_a_proof_costs():
     for parts, text in ((chosen_pairs, "above 2, the gain is within"), (chosen_pairs[::2], "and still improves")):
         assert text in answers.answer_sentence(pd.concat(parts), "accuracy")
     closer = pd.concat([runs_of(1.0, a=HIGH), runs_of(3.0, a=LOW)]).assign(metric="2-way AVD")
-    for floor, text in ((0.25, "as close as a fresh sample"), (0.1, "and still improves")):
+    for floor, text in ((0.25, "as a fresh sample of them"), (0.1, "and still improves")):
         assert text in answers.answer_sentence(closer, "2-way AVD", floor)
     assert "stays within" in answers.answer_sentence(pd.concat([runs_of(1.0, a=MIXED), chosen_pairs[2]]), "accuracy")
     proved = runs_of(1.0, a=HIGH, a_=LOW, b=LOW, b_=HIGH, c=HIGH, c_=MIXED)
     text = answers.answer_sentence(proved, "accuracy")
-    assert "a nothing (83%, as published 25%); b 58% (25%" in text
+    assert "a nothing (corrected 83%, as published 25%); b 58% (corrected 25%" in text
     assert text.endswith("c nothing beyond run-to-run variation.")

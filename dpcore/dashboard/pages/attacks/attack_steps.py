@@ -38,7 +38,7 @@ RunAttack = Callable[..., tuple[str, Demonstration | None]]
 
 @cache
 def sample() -> Dataset:
-    """Return the bundled sample with its own schema, whatever data are in use."""
+    """Return the bundled sample with its own schema, whatever data the user has chosen."""
     return datasets.load("sample")
 
 
@@ -71,7 +71,7 @@ def draw_attack(page: str, name: str, settings: DrawSettings, attack: RunAttack)
 
 
 def noisy_demonstration(frame: pd.DataFrame, epsilon: float, assumed: str, *others: Any) -> Demonstration:
-    """Return the demonstration of how often an attack is right at each epsilon.
+    """Return the demonstration of how often an attack is right, by epsilon.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def noisy_demonstration(frame: pd.DataFrame, epsilon: float, assumed: str, *othe
     share = float(frame.loc[np.isclose(frame["epsilon"], epsilon), "share"].iloc[0])
     look: Any = {"noiseless": noiseless, "title": say("How often this attack is right")}
     return Demonstration(
-        {say("Right with noise"): percent(share), say("Right without noise"): percent(noiseless)},
+        {say("Attack is right, with noise"): percent(share), say("Attack is right, without noise"): percent(noiseless)},
         [charts.share_right(frame, epsilon=epsilon, **look), *others],
         say(
             "At epsilon {epsilon:,g} this attack is right in {share} of all cases. No attack that "

@@ -64,16 +64,18 @@ def count_marginals(indicators: Any) -> int:
 def noise_scale(marginals: int, people: int, epsilon: float) -> float:
     """Return the scale of the Laplace noise on each average if all together cost `epsilon`.
 
-    `tables` is the number of marginals, `people` the number of participants.
+    `marginals` is the number of published marginals, `people` the number of participants. Replacing
+    a participant changes two averages of each marginal by 1 / people.
     """
     return 2 * marginals / (people * epsilon)
 
 
 @dataclass(frozen=True, eq=False)
 class MembershipStudy:
-    """A study that publishes averages: indices of its participants, and of as many other people.
+    """A study that publishes averages over its participants.
 
-    `indicators` is the matrix of `indicator_matrix` for the whole population.
+    `indicators` is the matrix of `indicator_matrix` for the whole population. `participants` are
+    the row indices of those in the study; `outsiders` are those of as many other people.
     """
 
     indicators: Any
@@ -82,20 +84,22 @@ class MembershipStudy:
 
     @cached_property
     def averages(self) -> Floats:
-        """Noiseless published averages: the share of participants with each attribute."""
+        """Noiseless published averages: share of participants with each value or pair of values."""
         return np.asarray(self.indicators[self.participants].mean(axis=0)).ravel()
 
     @cached_property
     def population(self) -> Floats:
-        """Share of each attribute in the rest of the population, which the attacker knows."""
+        """Share of each value or pair in the rest of the population, which the attacker knows."""
         both = self.indicators[np.concatenate([self.participants, self.outsiders])]
         others = self.indicators.shape[0] - both.shape[0]
         return np.asarray((self.indicators.sum(axis=0) - both.sum(axis=0)) / others).ravel()
 
     def scores(self, averages: Floats, spread: float = 0.0) -> tuple[Floats, Floats]:
-        """Return the scores of the participants and of the others, from published `averages`.
+        """Return the attacker's scores of the participants and of the outsiders, from `averages`.
 
-        `spread` is the scale of the Laplace noise on the averages; 0 without noise.
+        A score is high if a person has the values that are more frequent in the study than in the
+        population. `averages` are the published ones; `spread` is the scale of the Laplace noise on
+        them, 0 without noise.
         """
         people, public = len(self.participants), self.population
         pull = (averages - public) / (public * (1 - public) + 0.1 / people + people * 2 * spread**2)
@@ -103,15 +107,16 @@ class MembershipStudy:
 
 
 def random_study(indicators: Any, people: int, rng: Generator) -> MembershipStudy:
-    """Return a study of `people` participants and as many others, all chosen at random."""
+    """Return a study of `people` participants and as many outsiders, all chosen at random."""
     return MembershipStudy(indicators, *rng.permutation(indicators.shape[0])[: 2 * people].reshape(2, people))
 
 
 def share_right(members: Floats, others: Floats) -> float:
-    """Return how often a member's score exceeds a non-member's, over all pairs; ties count half.
+    """Return how often a participant's score exceeds an outsider's, over all pairs.
 
-    If replacing one person costs epsilon, the expected share is at most e^epsilon / (1 +
-    e^epsilon): exchanging the two people of a pair replaces one row of the study.
+    `members` and `others` are the scores of both groups; ties count half. If replacing one person
+    costs epsilon, the expected share is at most e^epsilon / (1 + e^epsilon): exchanging the two
+    people of a pair replaces one row of the study.
     """
     return float((np.sign(members[:, None] - others[None, :]).mean() + 1) / 2)
 
@@ -119,9 +124,9 @@ def share_right(members: Floats, others: Floats) -> float:
 def shares_right(studies: list[MembershipStudy], epsilons: Iterable[float], rng: Generator) -> pd.DataFrame:
     """Return how often the attack picks the participant: columns `epsilon` and `share`.
 
-    The share is the mean over `studies`; epsilon is infinite without noise. Noise is drawn once per
-    study and reused for all epsilons. It is applied with either sign, which is equally likely and
-    makes the result depend less on chance.
+    `share` is the mean over `studies` of `share_right`; an infinite epsilon means no noise. Noise
+    is drawn once per study and reused for all `epsilons`. The noise is applied with either sign,
+    which is equally likely and makes the result depend less on chance.
     """
     found = []
     for study in studies:
@@ -137,8 +142,9 @@ def shares_right(studies: list[MembershipStudy], epsilons: Iterable[float], rng:
 def score_histogram(inside: Floats, outside: Floats, edges: Floats) -> pd.DataFrame:
     """Return the histogram of both groups' scores: columns `from`, `to`, `inside` and `outside`.
 
-    Scores are measured from the mean of the non-participants (`outside`), in their standard
-    deviations. Scores beyond `edges` are counted in the first or the last bin.
+    `inside` are the scores of participants, `outside` those of the others. Scores are measured from
+    the mean of `outside`, in standard deviations of `outside`. Scores beyond `edges`, the bounds of
+    the bins, are counted in the first or the last bin.
     """
     frame = pd.DataFrame({"from": edges[:-1], "to": edges[1:]})
     inner, spread = [-np.inf, *edges[1:-1], np.inf], max(float(outside.std()), 1e-12)

@@ -39,7 +39,7 @@ LISTED, FIRST = 6, 2  # people on the public list; first seed
 
 
 def draw_settings(key: str) -> tuple[tuple[str, ...]]:
-    """Draw the choice of the columns that the attacker knows; return their names."""
+    """Draw the choice of the columns that the attacker knows; return one tuple of their names."""
     label = say("Columns that the attacker knows")
     look: Any = {"selection_mode": "multi", "wrap": True, "label_visibility": "collapsed"}
     with st.expander(label):
@@ -55,9 +55,9 @@ def unique_rows(known: tuple[str, ...]) -> Flags:
 
 
 def unique_shares(known: tuple[str, ...]) -> pd.DataFrame:
-    """Return the share of unique rows by the number of known columns.
+    """Return the share of unique sample rows for the first 1, 2, ... of the `known` columns.
 
-    The columns of the frame are `number`, `share` and `known`, the names of the known columns.
+    The frame has the columns `number` (of known columns), `share` and `known` (their names).
     """
     sets = [known[:number] for number in range(1, len(known) + 1)]
     rows = [(len(one), unique_rows(one).mean(), ", ".join(one)) for one in sets]
@@ -65,21 +65,25 @@ def unique_shares(known: tuple[str, ...]) -> pd.DataFrame:
 
 
 def look_up_people(known: tuple[str, ...], seed: int) -> pd.DataFrame:
-    """Return some people of the public list, their matching rows, and how many have the secret."""
+    """Return some people of the public list, with the number of sample rows that match each.
+
+    A row matches if it has the person's values in the `known` columns. The frame also counts the
+    matching rows with the secret, an income over 50K. `seed` fixes which people are looked up.
+    """
     rows, columns = sample().train_sample, list(known)
     people = rows.sample(LISTED, random_state=FIRST + seed)[columns].reset_index(drop=True)
     fits = [rows[(rows[columns] == person).all(axis=1)] for _, person in people.iterrows()]
     people.insert(0, say("public list"), OTHERS[:LISTED])
     people.insert(1, say("matching rows"), [*map(len, fits)])
-    people.insert(2, say("of these, over 50K"), [(fit[SECRET] == RICH).sum() for fit in fits])
+    people.insert(2, say("of these, earn over 50K"), [(fit[SECRET] == RICH).sum() for fit in fits])
     return people
 
 
 def geometric_noise(epsilon: float, uniform: Floats) -> Ints:
-    """Return integers with two-sided geometric noise of scale 1 / epsilon.
+    """Return two-sided geometric noise, of probability proportional to e^(-epsilon |k|).
 
     The noise is the difference of two geometric variables with ratio e^-epsilon. `uniform` has
-    shape (2, n) with numbers in (0, 1). Reusing it at a smaller epsilon gives larger noise.
+    shape (2, n) with numbers in (0, 1). Reusing these at a smaller epsilon gives larger noise.
     """
     up, down = np.floor(-np.log(uniform) / epsilon).astype(np.int64)
     return np.asarray(up - down)
@@ -88,8 +92,8 @@ def geometric_noise(epsilon: float, uniform: Floats) -> Ints:
 def run_attack(known: tuple[str, ...], epsilon: float | None, seed: int) -> tuple[str, Demonstration | None]:
     """Run the linkage attack: find people's rows by a public list, or guess from noisy counts.
 
-    Returns the introduction and the demonstration; None instead if no row is unique. `epsilon` is
-    None without noise.
+    `known` are the columns that the attacker knows, and `epsilon` is None without noise. Returns
+    the introduction and the demonstration; the demonstration is None if no row is unique.
     """
     found, people = unique_rows(known), look_up_people(known, seed)
     base = sample().train_sample[SECRET].value_counts(normalize=True).max()
@@ -119,7 +123,7 @@ def run_attack(known: tuple[str, ...], epsilon: float | None, seed: int) -> tupl
         "values. The attacker guesses “more” about a unique person if the count is 1 or more."
     )
     drawn = np.random.default_rng(seed).uniform(np.finfo(float).tiny, 1.0, (2, LISTED))
-    people.insert(3, say("published count"), people[say("of these, over 50K")] + geometric_noise(epsilon, drawn))
+    people.insert(3, say("published count"), people[say("of these, earn over 50K")] + geometric_noise(epsilon, drawn))
     shares = [(step, odds(step)) for step in WITH_NOISELESS]
     frame = pd.DataFrame(shares, columns=["epsilon", "share"])
     return say(lead), noisy_demonstration(frame, epsilon, assumed, people)

@@ -26,7 +26,7 @@ PEOPLE, STUDIES = (25, 50, 100, 200), 30
 
 
 def draw_settings(key: str) -> tuple[int, int]:
-    """Draw the settings of the study; return its marginals' degree and number of people."""
+    """Draw the settings of the study; return the degree of its marginals and its number of people."""
     degree = choice(st.radio, say("Published: share of people with"), f"{key}.degree", PUBLISHED)
     label = say("People in the study")
     return degree, number_choice(st.select_slider, label, f"{key}.people", PEOPLE, value=50)
@@ -34,21 +34,30 @@ def draw_settings(key: str) -> tuple[int, int]:
 
 @remembered
 def indicator_matrix(degree: int) -> Any:
-    """Return which person of the sample has which value, or pair of values; see `averages`."""
+    """Return which person of the sample has which value, as a sparse matrix of 0 and 1.
+
+    `degree` is 1 for single values, and 2 for pairs of values from two columns.
+    """
     codes = sample().schema.encode(sample().train_sample).astype(np.int64)
     return averages.indicator_matrix(codes, sample().schema.sizes, degree=degree)
 
 
 @remembered
 def random_studies(degree: int, people: int, seed: int) -> list[averages.MembershipStudy]:
-    """Return the random studies of one seed; the first is the one that the page shows."""
+    """Return 30 random studies of `people` participants; the page shows the first.
+
+    `degree` is that of the published marginals. Equal seeds give equal studies.
+    """
     rngs = [np.random.default_rng([seed, index]) for index in range(STUDIES)]
     return [averages.random_study(indicator_matrix(degree), people, rng) for rng in rngs]
 
 
 @remembered
 def shares_right(degree: int, people: int, seed: int) -> pd.DataFrame:
-    """Return how often the attack picks the participant, by epsilon; last without noise."""
+    """Return how often the attack picks the participant, by epsilon; the last row is without noise.
+
+    The share is the mean over the studies of `random_studies` with the same settings.
+    """
     rng = np.random.default_rng([seed, STUDIES])
     return averages.shares_right(random_studies(degree, people, seed), WITH_NOISELESS, rng)
 
@@ -56,8 +65,9 @@ def shares_right(degree: int, people: int, seed: int) -> pd.DataFrame:
 def run_attack(degree: int, people: int, epsilon: float | None, seed: int) -> tuple[str, Demonstration]:
     """Run the membership attack: score people by how well they fit a study's averages.
 
-    Returns the introduction and the demonstration. `epsilon` is None without noise; with noise, the
-    success of the attack is shown at every epsilon.
+    Parameters are the degree of the study's marginals (1 or 2), the number of its people, epsilon
+    (None without noise) and the seed. Returns the introduction and the demonstration; with noise,
+    the demonstration has the attack's success at every epsilon.
     """
     study, count = random_studies(degree, people, seed)[0], indicator_matrix(degree).shape[1]
     scale = averages.noise_scale(averages.count_marginals(study.indicators), people, epsilon or inf)
@@ -81,7 +91,7 @@ def run_attack(degree: int, people: int, epsilon: float | None, seed: int) -> tu
     )
     if epsilon is None:
         share, behind = percent(averages.share_right(*scores)), {say(NUMBERS): bins}
-        keep = phrase("Averages are not harmless: {count:,} tell which of two people took part, {share} of the time.")
+        keep = phrase("Averages do harm: {count:,} of them tell which of two people took part, {share} of the time.")
         keep, figures = say(keep, share=share, **values), {say("Participant picked out of two people"): share}
         return say(lead, **values), Demonstration(figures, [picture], keep, assumed, behind)
     lead = phrase(

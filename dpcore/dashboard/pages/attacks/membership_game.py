@@ -32,7 +32,7 @@ STATE = "dpcore.guessing"
 
 @st.fragment
 def draw_game(page: str) -> None:
-    """Draw the membership game: the rules, the current round, and the scores."""
+    """Draw the membership game: is a person in the table, guessed from noisy counts."""
     markdown(
         "**Is {name} in the table?** A coin decides; you guess from a noisy count of ill people.",
         name=DANA,
@@ -64,7 +64,10 @@ def draw_game(page: str) -> None:
 
 
 def draw_round(page: str, rules: Rules, playing: Game) -> None:
-    """Draw the current round: the released numbers, the two guesses, and then the truth."""
+    """Draw the current round: the released numbers, the two guesses, and then the truth.
+
+    `rules` are those of the next round, and `playing` is the state of the game.
+    """
     one = playing.round
     opened = one is not None and playing.guess is None
     first, *cells = st.columns(3, gap="small")
@@ -81,13 +84,13 @@ def draw_round(page: str, rules: Rules, playing: Game) -> None:
             text = phrase("Is {name} in or out?")
         elif playing.guess == one.is_member:
             text = phrase(":green[:material/check_circle: Right]: {name} is {truth}")
-        released = say("Released: {answers}.", answers=", ".join(map(str, one.answers)))
+        released = say("Released counts: {answers}.", answers=", ".join(map(str, one.answers)))
         truth = say("in") if one.is_member else say("out")
         st.markdown(f"#### {released} {say(text, name=DANA, truth=truth)}")
 
 
 def draw_scores(page: str, rules: Rules, playing: Game) -> None:
-    """Draw how often players of the membership game guessed right, beside epsilon's limit."""
+    """Draw how often players of the membership game guessed right, beside the limit by epsilon."""
     left, right = st.columns(2, gap="medium")
     look: Any = {"on_click": playing.play_best_strategy, "args": (rules,), "width": "stretch"}
     left.button(say("Let the best strategy play {rounds} rounds", rounds=AUTO), f"{page}.game.auto", **look)
@@ -101,6 +104,6 @@ def draw_scores(page: str, rules: Rules, playing: Game) -> None:
     table = found.assign(mode=found["mode"].map(RELEASES).map(say), who=found["who"].map(say))
     st.dataframe(with_headings(table.round(3).rename(columns={"mode": "release"})), hide_index=True)
     caption(
-        "Low and high: a 95% interval (Clopper and Pearson). **Low scores prove nothing:** another "
-        "attack may show more. Only the proof bounds them all."
+        "Low and high are the ends of a 95% interval (Clopper and Pearson). **Low scores prove nothing:** another "
+        "attack may be right more often. Only the proof bounds all attacks."
     )

@@ -25,25 +25,29 @@ PLAYERS, BEST = phrase("players"), phrase("best strategy")
 
 @dataclass(frozen=True)
 class Rules:
-    """The rules of a game: the claimed epsilon, and whether the release keeps that claim."""
+    """The rules of a game: the claimed epsilon, and whether the release keeps that claim.
+
+    With `mode` "corrected", one count is released at epsilon. With "published", 9 counts are
+    released at epsilon each, but epsilon is claimed for all of them.
+    """
 
     epsilon: float
     mode: str = "corrected"
 
     @property
     def queries(self) -> int:
-        """Number of queries answered in a round: 1 if corrected, 9 if as published."""
+        """Number of released counts in a round: 1 if corrected, 9 if as published."""
         return 1 if self.mode == "corrected" else QUERIES
 
     @property
     def number(self) -> str:
-        """Name of the number that players look at, a message to translate."""
+        """Title of the number that players look at, a message to translate."""
         return phrase("Noisy count of ill people") if self.queries == 1 else phrase("Number of answers above 3, of 9")
 
 
 @dataclass(frozen=True)
 class Round:
-    """One round: its rules, whether the person is in the table, and the released answers."""
+    """One round: its rules, whether the person is in the table, and the released noisy counts."""
 
     rules: Rules
     is_member: bool
@@ -51,7 +55,7 @@ class Round:
 
     @property
     def number(self) -> int:
-        """The one answer, or how many of the 9 answers exceed the count without the person."""
+        """The one noisy count, or how many of the 9 exceed the true count without the person."""
         return self.answers[0] if len(self.answers) == 1 else sum(x > COUNT for x in self.answers)
 
     @property
@@ -62,7 +66,10 @@ class Round:
 
 @dataclass
 class Game:
-    """State of the game: the current round, its guess, and right guesses by rules and player."""
+    """State of the game: the current round, the guess in that round, and scores.
+
+    `scores` has, by rules and player, the number of right guesses and of rounds.
+    """
 
     round: Round | None = None
     guess: bool | None = None
@@ -73,7 +80,7 @@ class Game:
         self.round, self.guess = random_round(rules, np.random.default_rng()), None
 
     def submit_guess(self, is_member: bool) -> None:
-        """Record the player's first guess of a round and its score. A button's callback."""
+        """Record the player's guess, if the round has none, and its score. A button's callback."""
         if self.round is not None and self.guess is None:
             self.guess = is_member
             self.add_score(self.round.rules, PLAYERS, int(is_member == self.round.is_member))
@@ -83,7 +90,10 @@ class Game:
         self.add_score(rules, BEST, count_right_guesses(rules, AUTO, np.random.default_rng()), AUTO)
 
     def add_score(self, rules: Rules, who: str, right: int, rounds: int = 1) -> None:
-        """Add a number of rounds, and how many of them `who` guessed right, to the scores."""
+        """Add rounds, and how many of them a player guessed right, to the scores.
+
+        `who` is the player, `right` the number of right guesses in `rounds` rounds.
+        """
         before = self.scores.get((rules, who), (0, 0))
         self.scores[rules, who] = (before[0] + right, before[1] + rounds)
 
@@ -109,9 +119,10 @@ def best_share(rules: Rules) -> float:
 
 
 def outcome_probabilities(rules: Rules) -> pd.DataFrame:
-    """Return the probability of every number that a membership game can show.
+    """Return the probability of every number that a round of the game can show.
 
     The columns are `number`, and its probability `without` and `with` the person in the table.
+    Noisy counts far from the true one are left out, as their probability is small.
     """
     if rules.queries > 1:
         number, sure = np.arange(QUERIES + 1), odds(rules.epsilon)
@@ -126,8 +137,8 @@ def outcome_probabilities(rules: Rules) -> pd.DataFrame:
 def score_frame(played: Game) -> pd.DataFrame:
     """Return the scores of the membership game: one row per rules and player.
 
-    Each row has the share of right guesses with its 95% interval, and the share that epsilon
-    allows.
+    Each row has the share of right guesses, its 95% interval `low` to `high`, and `allowed`: the
+    largest share that the claimed epsilon allows, e^epsilon / (1 + e^epsilon).
     """
     scores = played.scores.items()
     rows = [(who, rules.mode, rules.epsilon, *score) for (rules, who), score in scores]

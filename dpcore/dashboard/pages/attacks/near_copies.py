@@ -28,7 +28,7 @@ ROWS, TARGETS, MOST = 400, 250, 10  # released rows; people; largest distance
 
 
 def permute_columns(rows: pd.DataFrame, seed: int) -> pd.DataFrame:
-    """Return `rows` with every column permuted, except the known columns and the secret."""
+    """Return `rows` with all columns permuted but the five known to the attacker and the income."""
     rng, others = np.random.default_rng(seed), rows.columns.difference([*KNOWN, SECRET])
     return rows.assign(**{name: rng.permutation(rows[name]) for name in others})
 
@@ -42,9 +42,10 @@ def distances(released: pd.DataFrame) -> Floats:
 
 @remembered
 def find_targets() -> list[pd.DataFrame]:
-    """Return people for the attack to look up: some with rows in the data, and some without.
+    """Return people for the attack to look up: those with rows in the data, then others.
 
-    The known columns identify each of them. Both groups have as many people of either income.
+    The values that the attacker knows are unique for each. Each group has as many people of either
+    income.
     """
     every = pd.concat([sample().train_sample, sample().test_sample], keys=[0, 1])
     codes = sample().schema.select(list(KNOWN)).encode(every)
@@ -57,8 +58,10 @@ def find_targets() -> list[pd.DataFrame]:
 def measure_release(epsilon: float | None, seed: int) -> tuple[Floats, Floats, float, float]:
     """Return distances of other people's rows and of a release, and both shares of right guesses.
 
-    Without epsilon, the release is the one that leaks. The two shares say how often the attack
-    finds the income of people in the data, and of people not in the data.
+    A distance is the number of columns in which a row differs from the nearest sample row. With
+    `epsilon`, the release is a differentially private one; without, it is the sample with most
+    columns permuted, which leaks. The two shares say how often the attack finds the income of
+    people in the data, and of people not in the data.
     """
     schema, rows = sample().schema, sample().train_sample
     if epsilon is None:
@@ -75,13 +78,13 @@ def measure_release(epsilon: float | None, seed: int) -> tuple[Floats, Floats, f
 def run_attack(epsilon: float | None, seed: int) -> tuple[str, Demonstration]:
     """Run the distance test on a release, and the attack that looks up incomes in the release.
 
-    Returns the introduction and the demonstration. Without epsilon, the release is the one that
-    leaks.
+    Returns the introduction and the demonstration. If `epsilon` is None, the release is the sample
+    with most columns permuted, which leaks.
     """
     others, released, inside, outside = measure_release(epsilon, seed)
     lead = phrase(
-        "A test calls rows safe if they are **no nearer to real rows than other people’s are**. "
-        "Released are the sample's rows, {permuted} of {columns} columns permuted."
+        "A test calls rows safe if they are **no nearer to real rows than other people’s rows are**. This release is"
+        " the sample's rows, with {permuted} of {columns} columns permuted."
     )
     keep = phrase("Distance is no guarantee: this release passes the test, and reveals {share} of incomes.")
     if epsilon is not None:
@@ -108,10 +111,10 @@ def run_attack(epsilon: float | None, seed: int) -> tuple[str, Demonstration]:
     bars["from"], bars["to"] = bars["distance"] - 0.5, bars["distance"] + 0.5
     look: Any = {"title": say("Distance of rows from the nearest real row"), "groups": groups}
     look["what"] = say("columns that differ from the nearest real row, of {columns}", **values)
-    figures = {say("Right if in the data"): percent(inside), say("Right if not in the data"): percent(outside)}
+    figures = {say("Right about participants"): percent(inside), say("Right about others"): percent(outside)}
     assumed = say(
-        "After Yao and others (2025), “The DCR delusion”. People are looked up by age, sex, "
-        "education, marital status and occupation. Each release is one draw with teaching noise."
+        "After Yao and others (2025), “The DCR delusion”. People are looked up by age, sex, education, marital "
+        "status and occupation. Each release is one draw with noise from a seed, for teaching."
     )
     pictures, data = [charts.group_strips(bars, **look)], {say(NUMBERS): frame}
     return say(lead, **values), Demonstration(figures, pictures, say(keep, **values), assumed, data)

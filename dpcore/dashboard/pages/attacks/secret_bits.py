@@ -28,28 +28,31 @@ BITS = np.random.default_rng(0).integers(0, 2, PEOPLE).astype(bool)
 
 
 def draw_settings(key: str) -> tuple[int]:
-    """Draw the choice of how many queries are answered; return that number."""
+    """Draw the choice of how many counts are released; return that number in a tuple."""
     look: Any = {"value": 500, "format_func": "{:,}".format}
     return (lasting(st.select_slider, say("Queries"), f"{key}.questions", COUNTS, **look),)
 
 
 @remembered
 def random_groups(seed: int) -> Floats:
-    """Return the random groups that the queries count, shape (queries, people)."""
+    """Return the random groups of people that are counted, as 0/1 of shape (groups, people)."""
     return numbers.random_groups(PEOPLE, COUNTS[-1], np.random.default_rng([seed, 1]))
 
 
 @remembered
 def noiseless_share(seed: int) -> pd.DataFrame:
-    """Return the share of secrets that noiseless counts reveal, by the number of counts."""
+    """Return the share of secret bits that noiseless counts reveal, by the number of counts.
+
+    `seed` fixes the random groups that are counted.
+    """
     return numbers.noiseless_share(BITS, random_groups(seed), COUNTS)
 
 
 @remembered
 def noisy_share(number: int, seed: int) -> tuple[pd.DataFrame, Floats]:
-    """Return the share of secrets that noisy counts reveal, by epsilon.
+    """Return the share of secret bits that `number` noisy counts reveal, by epsilon.
 
-    Also returned is the unit Laplace noise of the first four counts, which the page shows.
+    Also returned is the noise of the first four counts at scale 1, which the page shows.
     """
     unit = np.random.default_rng(seed + 1).laplace(size=(number, RELEASES // 2))
     shares = numbers.noisy_share(BITS, random_groups(seed)[:number], WITH_NOISELESS, unit)
@@ -57,10 +60,10 @@ def noisy_share(number: int, seed: int) -> tuple[pd.DataFrame, Floats]:
 
 
 def run_attack(number: int, epsilon: float | None, seed: int) -> tuple[str, Demonstration]:
-    """Run the reconstruction attack: solve people's secret bits from `number` counts.
+    """Run the reconstruction attack: solve people's secret bits from counts over random groups.
 
-    The counts are noiseless if `epsilon` is None; otherwise all counts together spend epsilon.
-    Returns the introduction and the demonstration.
+    `number` is the number of counts. They are noiseless if `epsilon` is None; otherwise all
+    together spend epsilon. Returns the introduction and the demonstration.
     """
     first, query = random_groups(seed)[:SHOWN], phrase("How many of these {size:.0f} people earn more than 50K?")
     queries = [say(query, size=group.sum()) for group in first]

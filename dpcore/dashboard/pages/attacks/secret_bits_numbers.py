@@ -24,12 +24,15 @@ LEAST = 1e-6  # r without noise: keeps few queries solvable
 
 
 def random_groups(people: int, number: int, rng: np.random.Generator) -> Floats:
-    """Return random groups as a 0/1 matrix, shape (groups, people), by fair coin flips."""
+    """Return random groups as a 0/1 matrix, shape (groups, people), by fair coin flips.
+
+    `number` is the number of groups.
+    """
     return rng.integers(0, 2, (number, people)).astype(float)
 
 
 def noise_scale(queries: int, epsilon: float) -> float:
-    """Return the scale of the Laplace noise on each count if all counts together cost `epsilon`."""
+    """Return the scale of the Laplace noise on each of `queries` counts if all cost `epsilon`."""
     return queries / epsilon
 
 
@@ -46,7 +49,8 @@ def solve_bits(groups: Floats, counts: Floats) -> Flags:
 def noiseless_share(bits: Flags, groups: Floats, numbers: Sequence[int]) -> pd.DataFrame:
     """Return the share of bits that noiseless counts reveal: columns `number` and `share`.
 
-    Each entry of `numbers` says how many of the groups' counts are used.
+    `bits` are the people's true bits. Each entry of `numbers` says how many of the `groups` are
+    counted.
     """
     share = [(solve_bits(groups[:n], groups[:n] @ bits) == bits).mean() for n in numbers]
     return pd.DataFrame({"number": numbers, "share": share})

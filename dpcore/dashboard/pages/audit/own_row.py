@@ -34,9 +34,10 @@ CELLS = 200_000  # cells of the table for which a method's `seconds` were measur
 
 
 class OwnRow(NamedTuple):
-    """The chosen attack on one row: method, mode, epsilon, relation, row numbers from 1.
+    """The chosen attack on one row of the user's data, run in two worlds.
 
-    Under replace, the person's `row` gets the values of the row `donor` in world B.
+    World A has all rows. In world B, the row number `row` (from 1) is missing under add/remove;
+    under replace, it gets the values of the row number `donor`.
     """
 
     method: str
@@ -48,7 +49,7 @@ class OwnRow(NamedTuple):
 
     @property
     def loss_factor(self) -> int:
-        """Privacy loss of one run in both worlds, in multiples of epsilon.
+        """Loss of one run in world A and one in world B, in multiples of epsilon.
 
         It is 2 under add/remove. Under replace it is 3, because world B has one person's values
         twice.
@@ -117,12 +118,12 @@ def draw_settings(key: str, data: Dataset) -> tuple[OwnRow, int]:
         most = max((trials for trials in TRIALS[:5] if trials * seconds <= WAIT), default=TRIALS[0])
         label, trials_key = say("Runs in each world"), f"{key}.trials.{name}.{mode}"
         trials = lasting(st.select_slider, label, trials_key, TRIALS, value=most)
-        caption("About {n} seconds on a usual computer.", n=math.ceil(trials * seconds))
+        caption("These runs take about {n} seconds on a usual computer.", n=math.ceil(trials * seconds))
     return OwnRow(name, mode, epsilon, relation, row, other), trials
 
 
 def target_column(data: Dataset) -> str | None:
-    """Return the class column's name: the schema's target, else the last categorical one."""
+    """Return the class column's name: the schema's target, else the last categorical column."""
     names = [column.name for column in data.schema if not column.numeric]
     wished = data.schema.target
     return wished if wished in names else names[-1] if names else None
@@ -136,17 +137,17 @@ def make_estimator(chosen: OwnRow, data: Dataset) -> PrivateEstimator:
 
 
 def make_case(estimator: PrivateEstimator, chosen: OwnRow, data: Dataset) -> Case:
-    """Return the audit case of the chosen row: both tables and the attacked method."""
+    """Return the audit case of the chosen row: the rows of both worlds, and the attacked method."""
     rows = data.train_sample
     other: Any = rows.iloc[chosen.donor - 1].to_dict()
     return cases.own_row(estimator, data.schema, rows, chosen.row - 1, chosen.relation, other=other)
 
 
 def draw_values(data: Dataset, chosen: OwnRow) -> None:
-    """Draw a table of the chosen person's values in world A and in world B; it has no download."""
+    """Draw a table of the attacked person's values in worlds A and B; the table has no download."""
     people = data.train_sample[list(data.schema.names)].iloc[[chosen.row - 1, chosen.donor - 1]]
     shown = people.map(lambda value: escape(str(value))).T
     shown.columns = [say("World A"), say("World B")]
     if chosen.relation == "add_remove":
-        shown[say("World B")] = say("(not there)")
+        shown[say("World B")] = say("(not in world B)")
     st.table(shown.rename(index=escape).rename_axis(say("column")))

@@ -70,7 +70,7 @@ READING = phrase("""
 
 
 def method_title(name: str) -> str:
-    """Return the method's name with its task: collect, classify or synthesize."""
+    """Return a method's name after its task, such as "Classify: DiffPRFs"."""
     if issubclass(METHODS[name], LocalClassifier):
         return say("Collect: {method}", method=name)
     if issubclass(METHODS[name], PrivateClassifier):
@@ -81,7 +81,8 @@ def method_title(name: str) -> str:
 def draw_attack(page: str, data: Dataset, container: Any) -> None:
     """Draw the audit of a method: choose a case, run it in both worlds, show the verdict.
 
-    `container` is the empty place where the run button is drawn.
+    A case is two neighboring data sets of made-up people and a method. `container` is the empty
+    place where the run button is drawn.
     """
     jobs.show_start(container, page, RUNNING)
     with st.container(key="settings"), links.draw_settings(page, data, "attack"):
@@ -89,7 +90,7 @@ def draw_attack(page: str, data: Dataset, container: Any) -> None:
     run_worlds(page, container, (case.key, case.estimator.epsilon), lambda: case, trials)
     st.markdown(case.story)
     if case.step:
-        caption("Only a part of the run is attacked, and compared with the claim for that part.")
+        caption("Only a part of the run is attacked. The bound is compared with the epsilon claimed for that part.")
     draw_tables(case.pair)
     caption("Made-up people: nothing is charged.")
     draw_explanation(case)
@@ -142,7 +143,7 @@ def run_worlds(
 def draw_settings(page: str) -> tuple[Case, int]:
     """Draw the controls of the attack; return the chosen audit case and the runs per world.
 
-    A link may name the case alone. Its method and mode are then set to those of the case.
+    A link may name the case alone. The method and its version are then set to those of the case.
     """
     wishes = links.drawing().wishes
     if (linked := wishes.get(f"{page}.case")) is not None:  # a link may name the case alone
@@ -161,7 +162,7 @@ def draw_settings(page: str) -> tuple[Case, int]:
         case = found[choice(st.selectbox, label, f"{page}.case", names, usual=next(iter(names)))]
         label, look = say("Runs in each world"), {"format_func": "{:,}".format, "usual": case.trials}
         trials = lasting(st.select_slider, label, f"{page}.trials", TRIALS, **look)
-        seconds = phrase("More runs find smaller leaks: about {seconds:.0f} s. Noise is fresh, without a seed.")
+        seconds = phrase("More runs find smaller leaks, in about {seconds:.0f} s. Noise is fresh, with no seed.")
         caption(seconds, seconds=2 * trials * USUAL)
     with cells[2]:
         look = {"usual": case.estimator.epsilon, "disabled": case.expected_verdict is None}
@@ -172,7 +173,7 @@ def draw_settings(page: str) -> tuple[Case, int]:
 def draw_tables(pair: tuple[pd.DataFrame, pd.DataFrame]) -> None:
     """Draw the rows of both worlds side by side, with equal rows counted in one line.
 
-    The person who differs between the worlds comes first.
+    `pair` are the two neighboring data sets. The person who differs comes first.
     """
     names = dict(zip(LETTERS, say(COLUMNS).split(), strict=True))
     counts = [frame.rename(columns=names).value_counts(sort=False) for frame in pair]
@@ -203,21 +204,21 @@ def draw_charts(case: Case, pair: PairRuns, *, real: bool) -> None:
     proof |= {"claimed": result.epsilon_claimed, "lower": result.lower_bound}
     panels.chart(mark(charts.world_piles(bins, **proof)))
     runs = {"all": result.trials, "counted": event.counted_runs, "chosen": result.trials - event.counted_runs}
-    caption("In each world, {chosen:,} of {all:,} runs choose the event; {counted:,} others count it.", **runs)
+    caption("In each world, {chosen:,} of {all:,} runs choose the event; {counted:,} measure its frequency.", **runs)
     bounds: Any = {"claimed": result.epsilon_claimed, "proved": result.epsilon_nominal}
     panels.chart(mark(charts.known_epsilon(lower=result.lower_bound, **bounds)))
     panels.chart(mark(charts.world_ratios(bins, number=case.statistic_title, **bounds)), data=bins)
     lost = 2 * result.trials - bins[["first", "second"]].sum().sum()
-    caption("The outermost bars include results beyond the axis. {runs:,} runs gave no number.", runs=lost)
+    caption("The outermost bars include statistics beyond the axis. {runs:,} runs gave no statistic.", runs=lost)
 
 
 def draw_verdict(pair: PairRuns) -> None:
-    """Draw the verdict of an audit: caught, not caught, or no claim to refute."""
+    """Draw the verdict of an audit: caught (epsilon refuted), not caught, or nothing to refute."""
     result, proof = pair.result, ""
     if pair.verdict is Verdict.OPEN:
         proof = phrase("The proof protects people: all queries together cost at most {bound}.")
         if result.epsilon_nominal > result.epsilon_claimed:
-            proof = phrase("But the claim has no proof for these neighbors: {bound} is proven.")
+            proof = phrase("But for these neighboring data sets only {bound} is proven.")
     elif pair.verdict is Verdict.FAILS and result.lower_bound > result.epsilon_nominal:
         proof = phrase(
             "The lower bound even exceeds what is proven, {bound}. Either this audit is one of the "
@@ -234,12 +235,15 @@ def draw_verdict(pair: PairRuns) -> None:
 
 
 def epsilon_text(written: Callable[[float], str], epsilon: float) -> str:
-    """Return "epsilon" with its number, formatted by `written`; "no epsilon" if it is infinite."""
+    """Return `epsilon` in words, such as "epsilon 2"; "no epsilon" if it is infinite.
+
+    `written` formats the number.
+    """
     return say("epsilon {epsilon}", epsilon=written(epsilon)) if math.isfinite(epsilon) else say("no epsilon")
 
 
 def draw_explanation(case: Case) -> None:
-    """Draw the drawer that explains the terms of the attack, one sentence each."""
+    """Draw the drawer that explains the terms of an audit, one sentence each."""
     neighbors = controls.relation_words(case.estimator.relation, case.schema.persons is not None)
     with st.expander(say("How to read this")):
         number = case.statistic_title[0].lower() + case.statistic_title[1:]

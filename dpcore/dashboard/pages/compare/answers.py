@@ -12,27 +12,31 @@ NEAR = 1.1  # tolerated multiple of a fresh sample's distance, itself one random
 
 
 def is_better(one: pd.Series, other: pd.Series, metric: str) -> bool:
-    """Return whether all runs `one` beat all runs `other` in a measure, at least 4 of each."""
+    """Return whether every run of one method is better than every run of another.
+
+    `one` and `other` are values of the measure `metric`, one per run. With fewer than 4 runs of
+    either method, the answer is no.
+    """
     ahead = one.min() > other.max() if higher_is_better(metric) else one.max() < other.min()
     return bool(ahead) and min(len(one), len(other)) >= FEWEST
 
 
 def higher_is_better(metric: str) -> bool:
-    """Return whether a higher value of the measure is better: True for accuracies only."""
+    """Return whether higher values of the measure `metric` are better: for accuracies only."""
     return "accuracy" in metric
 
 
 def format_value(found: float, metric: str) -> str:
-    """Return the text of a measure's value: a percentage for accuracies, else two digits."""
+    """Return the text of a value of the measure `metric`: percent for accuracies, or two digits."""
     return percent(found) if higher_is_better(metric) else f"{found:.2g}"
 
 
 def answer_sentence(runs: pd.DataFrame, metric: str, floor: float = 0.0) -> str:
     """Return the sentence that the successful `runs` of a comparison allow about one measure.
 
-    It is the cost of the proof if a method ran in both versions, the gain of epsilon if one method
-    ran at several, and otherwise the ranking of the methods. `floor` is the sampling-noise floor:
-    the distance between the real rows and a fresh sample of them.
+    The sentence states the cost of the proof if a method ran in both versions, the gain of epsilon
+    if one method ran at several, and otherwise the ranking of the methods. `floor` is the
+    sampling-noise floor: the distance between the real rows and a fresh sample of them.
     """
     last = runs[runs["epsilon"] == runs["epsilon"].max()]
     both = last.groupby("series")["mode"].transform("nunique") > 1
@@ -47,13 +51,14 @@ def answer_sentence(runs: pd.DataFrame, metric: str, floor: float = 0.0) -> str:
 def cost_of_proof(runs: pd.DataFrame, metric: str) -> str:
     """Return the sentence on how much worse each corrected method is than the method as published.
 
-    `runs` are those at one epsilon of the methods that ran in both versions.
+    `runs` are those at the largest epsilon of methods that ran in both versions; `metric` is the
+    measure in which the versions are compared.
     """
     clauses = []
     for name, part in runs.groupby("series", sort=False):
         modes = part.groupby("mode")["value"]
         proved, published = (modes.get_group(MODES[mode]) for mode in ("corrected", "published"))
-        message, cost = phrase("{name} {cost} ({value}, as published {other})"), say("nothing")
+        message, cost = phrase("{name} {cost} (corrected {value}, as published {other})"), say("nothing")
         if is_better(published, proved, metric):
             cost = format_value(abs(proved.median() - published.median()), metric)
         elif not is_better(proved, published, metric):
@@ -61,14 +66,15 @@ def cost_of_proof(runs: pd.DataFrame, metric: str) -> str:
         found = {"value": format_value(proved.median(), metric), "other": format_value(published.median(), metric)}
         clauses.append(say(message, name=escape(str(name)), cost=cost, **found))
     which = {"metric": say(measure_name(metric)), "epsilon": number(runs["epsilon"].max())}
-    return say("In {metric} at epsilon {epsilon}, the cost of the proof: {costs}.", costs="; ".join(clauses), **which)
+    return say("Cost of the correction in {metric} at epsilon {epsilon}: {costs}.", costs="; ".join(clauses), **which)
 
 
 def gain_of_epsilon(runs: pd.DataFrame, metric: str, floor: float = 0.0) -> str:
     """Return the sentence on how one method improves with epsilon, and where the gain ends.
 
-    The gain ends where it cannot be told from run-to-run variation, or at the sampling-noise
-    `floor`.
+    `runs` are those of one method at several epsilons. The gain ends where it cannot be told from
+    run-to-run variation, or at the sampling-noise floor: `floor`, the distance between the real
+    rows and a fresh sample of them.
     """
     groups = {float(str(epsilon)): part["value"] for epsilon, part in runs.groupby("epsilon")}
     first, *_, last = groups
@@ -78,7 +84,7 @@ def gain_of_epsilon(runs: pd.DataFrame, metric: str, floor: float = 0.0) -> str:
     elif enough < last:
         gain = phrase("goes from {low} to {high}; above {enough}, the gain is within run-to-run variation")
     elif groups[last].median() <= NEAR * floor:
-        gain = phrase("goes from {low} to {high}, as close as a fresh sample")
+        gain = phrase("goes from {low} to {high}, as close to the real rows as a fresh sample of them")
     else:
         gain = phrase("goes from {low} to {high}, and still improves")
     low, high = (format_value(groups[epsilon].median(), metric) for epsilon in (first, last))
@@ -93,7 +99,10 @@ def gain_of_epsilon(runs: pd.DataFrame, metric: str, floor: float = 0.0) -> str:
 
 
 def rank_methods(runs: pd.DataFrame, metric: str) -> str:
-    """Return the sentence on which method is best at one epsilon, or which cannot be told apart."""
+    """Return the sentence on which method is best, or which cannot be told apart from the best.
+
+    All `runs` are compared in the measure `metric`, by the median over the runs of each method.
+    """
     groups = {str(name): part["value"] for name, part in runs.groupby("series", sort=False)}
     best, *others = sorted(groups, key=lambda name: groups[name].median(), reverse=higher_is_better(metric))
     values = {"metric": say(measure_name(metric)), "epsilon": number(runs["epsilon"].max()), "best": escape(best)}
@@ -107,4 +116,4 @@ def rank_methods(runs: pd.DataFrame, metric: str) -> str:
             **values,
         )
     values |= {"second": escape(others[0]), "other": format_value(groups[others[0]].median(), metric)}
-    return say("At epsilon {epsilon}, {best} keeps most: {metric} {value}. Next is {second} with {other}.", **values)
+    return say("At epsilon {epsilon}, {best} is best in {metric}: {value}. Next is {second} with {other}.", **values)

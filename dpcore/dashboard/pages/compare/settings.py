@@ -41,7 +41,7 @@ def draw_settings(page: str, data: Dataset, usual: Config | None) -> None:
         housekeeping.uploader(say("An earlier comparison (JSON)"), key=f"{page}.file", **look)
         wanted, refused = (st.session_state.pop(f"{page}.{k}", None) for k in ("wanted", "refused"))
         if wanted is not None and replace(wanted, skip=True).to_dict(data)["hash"] != config.to_dict(data)["hash"]:
-            refused = say("The page lacks some settings of the file. Use dpcore.experiment.Config.")
+            refused = say("This page has no controls for some settings of the file. Use dpcore.experiment.Config.")
         if refused:
             st.error(shell.escape(refused), icon=":material/error:")
     st.session_state[f"{page}.chosen"] = config
@@ -52,18 +52,19 @@ def draw_settings(page: str, data: Dataset, usual: Config | None) -> None:
         if shown is not None and shown.config.to_json(data) != config.to_json(data):
             widgets.note_outdated()
         with right, shell.mendable():
-            caption("Run: {charge}", charge=sweep_runs.format_charge(config, data))
+            caption("If you press Run: {charge}", charge=sweep_runs.format_charge(config, data))
     controls.note_missing(page, missing)
 
 
 def draw_questions(page: str, data: Dataset, presets: Mapping[str, Config | None]) -> None:
-    """Draw one button per preset question, which starts its comparison, and what it would charge.
+    """Draw one button per preset question; a press runs the comparison that answers it.
 
-    `presets` has the comparison of each question; None if no method takes the data's columns.
+    `presets` has the comparison of each question, by the question's key; None if no method can run
+    on the data. Below each button stands what its runs would charge to the ledger.
     """
     for spot, (key, config) in zip(st.columns(len(presets)), presets.items(), strict=True):
         with spot, shell.mendable():
-            charge = sweep_runs.format_charge(config, data) if config else say("No method takes these columns.")
+            charge = sweep_runs.format_charge(config, data) if config else say("No method can run on these columns.")
             asks = config is not None and session.is_of_people(data) and charge != say(sweep_runs.FINISHED)
             look: Any = {"charge": charge} if asks else {"help": say(sweep_runs.CHARGED)}
             words = say(sweep.QUESTIONS[key].words)

@@ -28,7 +28,8 @@ Offered = Mapping[str, tuple[str, Mapping[str, Mapping[str, Any]]]]
 def methods_of_pages(*pages: str) -> Offered:
     """Return what can be compared of the methods of some pages.
 
-    The result has, by the name on screen, the method and its parameters in each mode.
+    The result has, by the name on screen, the method's name and, by mode, the parameters that
+    differ from its defaults.
     """
     return {
         shown: (name, ways)
@@ -54,9 +55,10 @@ SEEDS = (0, 2**31, None)  # lowest, highest, default
 
 @dataclass(frozen=True)
 class PresetQuestion:
-    """A question that a comparison answers, using the first methods that the data allow.
+    """A question that a comparison answers, using the first methods that can run on the data.
 
-    At most `limit` of `methods` are compared.
+    `words` is the question on its button. Of `methods`, named as on screen and in this order, at
+    most `limit` are compared.
     """
 
     words: str
@@ -103,7 +105,7 @@ def draw_controls(page: str, data: Dataset, usual: Config | None) -> tuple[Confi
     """Draw all controls of a comparison, and return the comparison that they describe.
 
     Also returned is why each method that cannot run is left out, by its label. `usual` is the
-    comparison that the controls show at first. Nothing is drawn from the data and nothing is spent.
+    comparison that the controls show at first. No noise is drawn and no epsilon is spent.
     """
     names: list[str] = []
     known = method_names(usual) if usual else []
@@ -120,7 +122,7 @@ def draw_controls(page: str, data: Dataset, usual: Config | None) -> tuple[Confi
         measures = draw_pills(f"{page}.measures", label, MEASURES, ["2-way AVD"], lambda one: say(measure_name(one)))
         model = lasting(st.selectbox, say("Classifier"), f"{page}.model", MODELS, format_func=say)
         repeats = lasting(st.number_input, say("Repeats"), f"{page}.repeats", 1, MOST_REPEATS, REPEATS)
-        note = say("For teaching: the same numbers again. Anyone who knows the seed can subtract the noise.")
+        note = say("For teaching: a seed gives the same noise again. Anyone who knows the seed can subtract the noise.")
         seed = lasting(st.number_input, say("Seed (empty: none)"), f"{page}.seed", *SEEDS, step=1, help=note)
     how = {"epsilons": epsilons, "repeats": repeats, "measures": measures, "models": [model]}
     return make_config(names, modes, relation, seed, data, **how)
@@ -137,7 +139,7 @@ def draw_pills(key: str, label: str, options: Sequence[Any], usual: Sequence[Any
 
 
 def method_names(config: Config) -> list[str]:
-    """Return the names of a comparison's methods, each once, without their versions."""
+    """Return the names of a comparison's methods, each once: corrected and as published are one."""
     return list(dict.fromkeys(map(method_of_label, config.methods)))
 
 
@@ -147,16 +149,17 @@ def method_of_label(label: str) -> str:
 
 
 def measure_name(metric: str) -> str:
-    """Return the name of a measure as screens show it: the papers' AVD is called a distance."""
+    """Return the name of a measure on screen: average variation distance (AVD) is "distance"."""
     return metric.replace("AVD", "distance")
 
 
 def make_config(
     names: Sequence[str], modes: Sequence[str], relation: str, seed: int | None, data: Dataset, **how: Any
 ) -> tuple[Config, dict[str, str]]:
-    """Return the comparison of the methods in the modes, and why others are left out, by label.
+    """Return the comparison of methods, and why others are left out, by label.
 
-    `names` are names on screen; `how` has the epsilons, repeats, measures and models.
+    `names` are names on screen, each combined with each of `modes`. `how` has the epsilons,
+    repeats, measures and classifiers of the comparison.
     """
     found: dict[str, Method] = {}
     left_out: dict[str, str] = {}
@@ -180,7 +183,10 @@ def make_config(
 
 
 def draw_notes(config: Config, left_out: Mapping[str, str], data: Dataset) -> None:
-    """Draw captions on a comparison: methods left out, the effect of a seed, sampled rows."""
+    """Draw captions on a comparison: methods left out, the effect of a seed, sampled rows.
+
+    `left_out` has the reason by the label of the method.
+    """
     for label, reason in left_out.items():
         why = {"label": escape(retold(label)), "reason": escape(retold(reason))}
         caption(":material/block: **{label}** is left out: {reason}", **why)
@@ -199,7 +205,7 @@ def draw_notes(config: Config, left_out: Mapping[str, str], data: Dataset) -> No
 
 
 def missing_choice(config: Config) -> str:
-    """Return the sentence that says why the comparison cannot run; empty if it can."""
+    """Return the sentence that says why the comparison cannot run; empty if it can run."""
     if not config.methods or not config.epsilons or not config.measures:
         return say("Choose at least one method, one epsilon and one measure.")
     runs = len(config.methods) * len(config.epsilons) * config.repeats
@@ -209,7 +215,7 @@ def missing_choice(config: Config) -> str:
 
 
 def restore_controls(page: str, config: Config) -> None:
-    """Set the page's controls to a comparison, as far as the controls can express it."""
+    """Set the page's controls to the comparison `config`, as far as they can express it."""
     one = next(iter(config.methods.values()))
     modes = [mode for mode in MODES if any(each.mode == mode for each in config.methods.values())]
     values: dict[str, Any] = {"epsilons": list(config.epsilons), "measures": list(config.measures), "modes": modes}

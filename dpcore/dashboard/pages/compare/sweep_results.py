@@ -34,17 +34,17 @@ EXPLAINED = {
     RANGE_ERROR: phrase("Mean error of 200 random queries on 1 to 3 columns, in shares of all rows. Lower is better."),
 }
 DISTANCE = phrase(
-    "Average error of the shares of values, over all sets of that many columns: 0 if equal, 1 if "
-    "nothing is in common. Papers call it AVD, the average variation distance. Lower is better."
+    "Average error of the shares of value combinations, over all sets of 1, 2 or 3 columns, as the name says: 0 if "
+    "equal, 1 if nothing is in common. Papers call it AVD, the average variation distance. Lower is better."
 )
 
 
 def draw_results(page: str, made: Comparison) -> None:
-    """Draw the results of a comparison so far: answer, download, spending and failed runs."""
+    """Draw a comparison's results so far: answer, download, privacy loss and failed runs."""
     if len(made.frames) < made.n_runs:
         text = phrase(
-            "The comparison was stopped: {count:,} of {planned:,} runs are here. **Run** makes the "
-            "others. Runs that had begun stay charged."
+            "The comparison was stopped: {count:,} of {planned:,} runs have finished. **Run** makes the others. Runs"
+            " that had begun stay charged."
         )
         st.warning(say(text, count=len(made.frames), planned=made.n_runs))
     good = made.frame.query("error == ''")
@@ -55,13 +55,16 @@ def draw_results(page: str, made: Comparison) -> None:
 
 
 def draw_spending(made: Comparison, good: pd.DataFrame) -> None:
-    """Draw the captions on what all runs together claim, and what they can cost at most."""
+    """Draw the captions on what all runs together claim, and what they can cost at most.
+
+    `made` is the comparison, and `good` the frame of its runs without an error.
+    """
     runs = good.drop_duplicates(["method", "epsilon", "repeat"])
     proved = runs[np.isfinite(runs["epsilon_bound"])]
     total, whom = fsum(proved["epsilon_bound"]), say(neighbors(made.config, made.data))
     if person := protection.for_person(made.data.schema.unit, total):
         whom = f"{whom}: {person}"
-    message = phrase("{count:,} runs of the same rows: claimed {claimed}, proven at most {bound} in all ({whom}).")
+    message = phrase("Epsilon of {count:,} runs on the same rows: claimed {claimed}, proven at most {bound} ({whom}).")
     values = {"claimed": claim(fsum(proved["epsilon_claimed"])), "bound": number(total), "whom": whom}
     caption(message, count=len(proved), **values)
     if bare := len(runs) - len(proved):
@@ -71,7 +74,10 @@ def draw_spending(made: Comparison, good: pd.DataFrame) -> None:
 
 
 def draw_answer(page: str, made: Comparison, good: pd.DataFrame) -> None:
-    """Draw one measure of a comparison: the sentence that answers it, and the chart."""
+    """Draw one measure of a comparison, as chosen: the sentence that answers it, and the chart.
+
+    `made` is the comparison, and `good` the frame of its runs without an error.
+    """
     measures: dict[str, str] = {name: measure_name(name) for name in made.config.measures}
     axis, differ = "claimed", good["epsilon_claimed"] != good["epsilon_bound"]
     with st.container(horizontal=True, key="switches"):
@@ -80,7 +86,7 @@ def draw_answer(page: str, made: Comparison, good: pd.DataFrame) -> None:
             axis = segmented_choice(say("Epsilon on the axis"), f"{page}.axis", AXES)
     frame = good[good["metric"] == metric].dropna(subset=["value"])
     if frame.empty:
-        st.info(say("No run has this measure."))
+        st.info(say("No run has a value of this measure."))
         return
     found = made.references[made.references["metric"] == metric]
     floor = max(found["value"][found["reference"] == FLOOR], default=0.0)
@@ -135,7 +141,7 @@ def draw_chart(axis: str, made: Comparison, frame: pd.DataFrame, metric: str, re
 
 def draw_downloads(page: str, made: Comparison) -> None:
     """Draw the downloads: the table of all runs, and the configuration that runs them again."""
-    markdown("All runs as a table. **{mark}**: they were measured on real rows, without noise.", mark=say(REAL_DATA))
+    markdown("All runs as a table. **{mark}**: errors were measured on real rows, without noise.", mark=say(REAL_DATA))
     table = spreadsheet_csv(made.frame.drop(columns=["series", "mode"])).encode()
     text, icon = made.config.to_json(made.data).encode(), ":material/download:"
     with st.container(horizontal=True):

@@ -35,7 +35,10 @@ SPENT = phrase("{count:,} of {planned:,} runs, proven at most epsilon {spent} so
 
 @dataclass(eq=False)
 class Comparison:
-    """A comparison with the frames of its finished runs and the values of its baselines."""
+    """A comparison with what it has measured so far.
+
+    `references` has the values of the baselines, and `frames` one frame per finished run.
+    """
 
     config: Config
     data: Dataset
@@ -44,7 +47,7 @@ class Comparison:
 
     @property
     def n_runs(self) -> int:
-        """Number of runs that the comparison has in all."""
+        """Number of runs that the comparison has when it is complete."""
         return len(self.config.methods) * len(self.config.epsilons) * self.config.repeats
 
     @property
@@ -61,12 +64,12 @@ class Comparison:
 
 
 def kept_comparison() -> dict[str, Comparison]:
-    """Return the session's dict that keeps its latest comparison under the key "shown"."""
+    """Return the session's dict that holds the latest comparison under the key "shown"."""
     return session.keep_once("dpcore.comparison", dict[str, Comparison])
 
 
 def current_comparison(data: Dataset) -> Comparison | None:
-    """Return the session's comparison if it is of these data, else None."""
+    """Return the session's latest comparison if it was made on `data`, else None."""
     found = kept_comparison().get("shown")
     return found if found is not None and found.data is data else None
 
@@ -77,9 +80,9 @@ def run_store() -> experiment.Location:
 
 
 def find_unfinished(config: Config, data: Dataset, kept: experiment.Location) -> list[Method]:
-    """Return the method of each run of a comparison that has not finished yet.
+    """Return the methods of the runs of a comparison that have not finished yet, one per run.
 
-    `kept` is where finished runs are kept.
+    `kept` is where finished runs are kept, as `run_store` returns it.
     """
     finished = find_finished_runs(config, data, kept)
     return [run.method for position, run in enumerate(config.runs) if position not in finished]
@@ -88,7 +91,7 @@ def find_unfinished(config: Config, data: Dataset, kept: experiment.Location) ->
 def format_charge(config: Config, data: Dataset) -> str:
     """Return the text of what the unfinished runs of a comparison will charge to the ledger.
 
-    It names the neighboring data sets if they do not follow add/remove.
+    The text names the neighboring data sets if the runs do not follow add/remove.
     """
     rest = find_unfinished(config, data, run_store())
     if not rest:
@@ -106,12 +109,15 @@ def format_charge(config: Config, data: Dataset) -> str:
 
 
 def neighbors(config: Config, data: Dataset) -> str:
-    """Return in a few words which data sets are neighbors in all runs of a comparison."""
+    """Return in a few words which neighboring data sets all runs of a comparison protect."""
     return Relation(next(iter(config.methods.values())).relation).short_for(protects(data.schema.unit))
 
 
 def proven_epsilon(ledgers: LedgerStore, config: Config, data: Dataset) -> float:
-    """Return the epsilon proven so far for all runs in the account that a comparison charges."""
+    """Return the proven epsilon of the ledger account that a comparison charges, all runs included.
+
+    The result is 0 if nothing was charged yet to the account of these rows.
+    """
     account = ledgers.account(ledgers.key(data), next(iter(config.methods.values())).relation)
     return account.epsilon_bound if account else 0.0
 

@@ -44,11 +44,15 @@ UNDECLARED = phrase(
 )
 RARE_WORDS = phrase("**Values of fewer than {rare} rows or persons count as missing**: {columns}.")
 DROPPED = phrase("Taxonomies that no longer fit their values are dropped: {names}.")
-SINGLE = phrase("A bound equal to one row's value is not declared. Round the bounds of {columns}.")
+SINGLE = phrase("A bound equal to one row's value cannot be declared. Round the bounds of {columns}.")
 
 
 def keep_and_rerun(rows: Intake, *known: Any) -> NoReturn:
-    """Keep a schema and where its lines come from, and draw the page again."""
+    """Keep a schema and where its lines come from, and draw the page again.
+
+    `known` are the arguments of `rows.set_schema`: the schema, and the names of its columns that
+    were inferred.
+    """
     rows.set_schema(*known)
     intake.restart_page()
 
@@ -56,8 +60,8 @@ def keep_and_rerun(rows: Intake, *known: Any) -> NoReturn:
 def add_columns(rows: Intake, schema: Schema, left: Sequence[str], names: Collection[str]) -> NoReturn:
     """Add columns to the schema, as proposed from the rows, and draw the page again.
 
-    `left` are the columns that nobody has declared yet, and `names` the columns to add. Edits of
-    other columns are kept.
+    `left` are the columns that were inferred and not declared yet, and `names` the columns to add.
+    Edits of other columns are kept.
     """
     joined = list(map(rows.join_columns, rows.changes.pop("flags", ())))
     columns = {column.name: column for column in (*schema, *map(rows.proposal, names), *joined)}
@@ -99,7 +103,7 @@ def make_questions(rows: Intake, schema: Schema, left: Sequence[str]) -> list[Ta
 
 
 def draw_inferred_columns(rows: Intake, schema: Schema, left: Sequence[str]) -> None:
-    """Draw the lines that nobody has declared yet, and the button to go on without a guarantee."""
+    """Draw the schema lines `left`, which no one has declared, and a button to use them anyway."""
     markdown("Declare all values that could occur. Rounding bounds outward protects no one.")
     lines = {name: schema[name].values_text for name in left}
     st.dataframe(pd.DataFrame({say("Public values"): lines}), height=220, key="data.lines")
@@ -109,9 +113,9 @@ def draw_inferred_columns(rows: Intake, schema: Schema, left: Sequence[str]) -> 
 def rare_values(rows: Intake, schema: Schema, left: Sequence[str]) -> Rare:
     """Return, by column, the values of few rows or persons that the schema does not list.
 
-    Each value has its share of rows or persons. Undeclared lines lose such values first, wherever
-    the lines come from: another person column, or a schema file, can make a value rare. Values that
-    the user ticked stay. If lines change, the page is drawn again.
+    Each value has its share of rows or persons. If columns not declared yet (`left`) list such
+    values, these are removed, unless the user ticked them, and the page is drawn again. Any change
+    can make a value rare: another person column, or a schema file.
     """
     lines = [one for one in schema if rows.column_types and one.origin in PROPOSED and not one.numeric]
     rare = {one.name: rows.rare(one.name, schema.unit) for one in lines}
@@ -125,12 +129,15 @@ def rare_values(rows: Intake, schema: Schema, left: Sequence[str]) -> Rare:
 
 
 def rare_keys(rare: Rare, schema: Schema) -> list[str]:
-    """Return the keys under which answers on rare values are kept, with the privacy unit."""
+    """Return the keys under which the user's answers on rare values are kept, one per column."""
     return [f"rare {name} {schema.unit}" for name in rare]
 
 
 def draw_rare_values(rows: Intake, schema: Schema, left: Sequence[str], rare: Rare) -> None:
-    """Draw the choice of rare values to list in the schema; columns with few of them come first."""
+    """Draw the choice of rare values to list in the schema; columns with few of them come first.
+
+    `rare` is the result of `rare_values`, and `left` are the columns not declared yet.
+    """
     caption("Rare values can betray people. List only what you would list without these rows.")
     names = sorted(rare, key=lambda name: len(rare[name]))
     values = [(name, text) for name in names for text in sorted(rare[name])]
@@ -152,11 +159,11 @@ def draw_rare_values(rows: Intake, schema: Schema, left: Sequence[str], rare: Ra
 
 
 def draw_use_button(rows: Intake, schema: Schema, left: Sequence[str], share: float, at: Any) -> Dataset | None:
-    """Draw the page's button, which declares all lines and uses the table, or leads to a method.
+    """Draw the button that declares the schema and uses the table, or else leads to a method.
 
     Returns the data once the button was pressed and they are ready, else None. `left` are the
     columns not declared yet, `share` is the share of rows set apart for tests, and `at` the
-    button's place.
+    container that the button is drawn in.
     """
     schemas = {"use": intake.with_source(schema, ()), "unproved": intake.with_source(schema, left)}
     plan, now = folders.make_plan(rows, schemas["use"], share), session.dataset()

@@ -24,13 +24,13 @@ MANY_ROWS = phrase(
     "**{rows:,} rows**: may everyone know that there are at most {most:,}? Expected errors use that number."
 )
 MANY_COUNT = phrase(
-    "**{rows:,} rows count**: may everyone know that there are at most {most:,}? Expected errors use that number."
+    "**{rows:,} rows are used**: may everyone know that there are at most {most:,}? Expected errors use that number."
 )
-IS_PERSON = phrase("{names}: one value has up to {rows:,} rows. Is each value a person? Then one row of each counts.")
+IS_PERSON = phrase("{names}: a value has up to {rows:,} rows. Is each value a person? Then one row per person counts.")
 TEST_ROWS = phrase("Releases do not learn from the rows set apart; earlier releases may have learned from all rows.")
 LIMIT = phrase(
-    "With a person column, rows above this limit are left out, and which ones is secret. Without "
-    "one, no row is left out: for such a person, epsilon is multiplied by this limit at most."
+    "With a column that tells persons apart, rows above this limit are left out, and which ones is secret. Without "
+    "such a column, no row is left out: for a person with that many rows, epsilon is up to this many times as large."
 )
 ONE_ROW = PrivacyUnit(max_contributions=1)
 
@@ -38,7 +38,8 @@ ONE_ROW = PrivacyUnit(max_contributions=1)
 def draw_settings(bar: Any, rows: Intake, used: Sequence[str], key: str) -> tuple[dict[str, Any], float]:
     """Draw the settings of the table; return the public ones, and the share of rows for tests.
 
-    The public ones are what the schema says besides its columns: class, row count, unit, rules.
+    `bar` is the container of the settings, and `used` are the columns in use. The public settings
+    are what the schema says besides its columns: class, row count, privacy unit, rules.
     """
     schema, share = rows.schema, 0.0
     with bar.popover(say("Change"), type="tertiary", key="data.change"):
@@ -62,7 +63,8 @@ def draw_settings(bar: Any, rows: Intake, used: Sequence[str], key: str) -> tupl
 def draw_privacy_unit(rows: Intake, used: Sequence[str], key: str) -> PrivacyUnit | None:
     """Draw the controls of the privacy unit and return it; None if each row is protected alone.
 
-    The controls show the schema's unit, or the recognized person column, until they are edited.
+    The controls show the unit of the schema, or the column that looks like a person key, until they
+    are edited. `used` are the columns in use.
     """
     known = rows.schema.unit or ONE_ROW
     if rows.dataset is not None and known == ONE_ROW:
@@ -85,7 +87,7 @@ def draw_privacy_unit(rows: Intake, used: Sequence[str], key: str) -> PrivacyUni
 
 
 def column_choice(label: str, names: Sequence[str], usual: str | None, **look: Any) -> str | None:
-    """Draw a choice of one column among `names`, or of none; return the choice."""
+    """Draw a choice of one of `names`, or of none, `usual` at first; return the choice."""
     at = names.index(usual) + 1 if usual in names else 0
     return st.selectbox(label, [None, *names], at, lambda name: name or say("(none)"), **look)
 
@@ -93,7 +95,8 @@ def column_choice(label: str, names: Sequence[str], usual: str | None, **look: A
 def person_columns(seen: Sequence[RecognizedColumn], used: Sequence[str]) -> list[RecognizedColumn]:
     """Return the columns in which a value may stand for a person.
 
-    Columns of people's names come last, and are left out if a person key was found.
+    `seen` are all columns as recognized, and `used` the names of those in use. Columns of people's
+    names come last, and are left out if a person key was found.
     """
     several = [one for one in seen if one.repeats and one.name not in used]
     keys = [one for one in seen if one.role == "identifier" and not one.repeats]
@@ -103,7 +106,7 @@ def person_columns(seen: Sequence[RecognizedColumn], used: Sequence[str]) -> lis
 
 
 def person_questions(rows: Intake, schema: Schema) -> Iterator[TableQuestion]:
-    """Yield the question whether values with several rows are persons; one column at most."""
+    """Yield the question, if any, whether a column's values with several rows are persons."""
     parts = {f"person {one.name}": one for one in person_columns(rows.column_types, schema.names)}
     found = [parts[part] for part in parts if part not in rows.answers]
     if found and schema.unit is None:
@@ -118,15 +121,19 @@ def person_questions(rows: Intake, schema: Schema) -> Iterator[TableQuestion]:
 
 
 def deny_persons(rows: Intake, parts: Mapping[str, RecognizedColumn]) -> None:
-    """Record that these columns are not persons, and put the columns in use that were left out."""
+    """Record that columns do not tell persons apart, and use those that were left out.
+
+    `parts` has the columns by the keys under which the answers are kept.
+    """
     rows.answers.update(parts)
     rows.changes["columns"] = [one.name for one in parts.values() if one.role != "identifier"]
 
 
 def row_count_question(rows: Intake, schema: Schema) -> Iterator[TableQuestion]:
-    """Yield the question whether a bound on the number of rows is public.
+    """Yield the question, if any, whether a bound on the number of rows is public.
 
-    Where persons are protected, it counts the rows that a release uses.
+    The bound is the number of rows, rounded up to two digits. Where persons are protected, only the
+    rows that a release uses count.
     """
     if rows.dataset is None and rows.path is None and schema.max_rows is rows.schema.max_rows is None:
         many, _ = rows.sizes(schema.persons, 0.0)
@@ -138,7 +145,7 @@ def row_count_question(rows: Intake, schema: Schema) -> Iterator[TableQuestion]:
 
 
 def summary_sentence(rows: Intake, schema: Schema, share: float) -> str:
-    """Return the summary of who is protected, how many rows are used, the class, and the rules."""
+    """Return the summary of who is protected, how many rows are used, class and rules."""
     unit, words = schema.unit or ONE_ROW, phrase("**Protects one row**")
     if unit.id_column is not None:
         words = phrase("**Protects one person** ({column}), rows of each: at most {n:,}")

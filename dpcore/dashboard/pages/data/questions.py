@@ -19,11 +19,11 @@ MOST_PILLS = 30  # options shown at once; more go into a drop-down list
 
 @dataclass(frozen=True)
 class TableQuestion:
-    """A question in Markdown, the action of each answer, and details behind a button.
+    """A question in Markdown, with answers as buttons, and details behind a button.
 
-    Answers are callbacks of buttons. An answer without an action, such as "Seen" (the only one if
-    there are no others), dismisses all `parts` of the question. The question returns with any new
-    part.
+    `answers` has a callback by the text on its button; None, as of "Seen" (the only answer if there
+    are no others), dismisses the question. `parts` are the keys of what was asked. A dismissed
+    question returns with any new part. `details` draws more.
     """
 
     text: str
@@ -44,7 +44,7 @@ def draw_questions(questions: Sequence[TableQuestion], rows: Intake) -> None:
                 key = f"data.answer.{answer}:{hash(one.text)}"
                 row.button(answer, key=key, on_click=press, type="tertiary")
             if one.details is not None:
-                with row.popover(say("Look at them"), type="tertiary", width="content"):
+                with row.popover(say("Show details"), type="tertiary", width="content"):
                     one.details()
 
 
@@ -53,8 +53,8 @@ def draw_selection(
 ) -> None:
     """Draw a choice of some `options`, and the button that passes the chosen ones to `act`.
 
-    If `every`, the button passes all options when none is chosen. `key` is that of the controls,
-    and `write` formats an option.
+    If `every` is true, the button passes all options when none is chosen. `key` is that of the
+    controls, and `write` formats an option.
     """
     # Above, so that no open list covers the button.
     press, few = st.container(), len(options) <= MOST_PILLS
@@ -62,7 +62,7 @@ def draw_selection(
     if few:  # pills show Markdown
         look = {"selection_mode": "multi", "format_func": lambda one: escape(write(one))}
     choose = st.pills if few else st.multiselect
-    chosen = choose(say("Some (for your eyes only)"), options, key=key, **look)
+    chosen = choose(say("Choose some (for your eyes only)"), options, key=key, **look)
     label = say("Declare these") if chosen or not every else say("Declare all")
     press.button(label, f"data.take:{key}", None, act, (chosen or options,), disabled=not (chosen or every))
 

@@ -57,13 +57,16 @@ def rule_questions(rows: Intake, schema: Schema) -> Iterator[TableQuestion]:
 
 
 def declare_rules(rows: Intake, schema: Schema, keys: Sequence[str], chosen: Sequence[str]) -> None:
-    """Add the `chosen` rules to the schema, and ask about the other `keys` no more."""
+    """Add the `chosen` rules to the schema, and do not ask about any of the rules `keys` again.
+
+    `chosen` is a part of `keys`.
+    """
     rows.answers.update(keys)
     rows.changes.update(rules=(*schema.rules, *chosen))
 
 
 def known_proposals(rows: Intake, rules: Sequence[str]) -> tuple[str, ...]:
-    """Return which of `rules` the program proposed, even if the user wrote them again."""
+    """Return which of `rules` dpcore proposed from the rows, even if the user wrote them again."""
     known = {*rows.schema.proposed_rules, *rows.answers}
     return tuple(rule for rule in rules if rule in known)
 

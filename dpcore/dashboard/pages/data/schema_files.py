@@ -20,7 +20,7 @@ READ = "data.schema_id"  # the file that was read last
 
 
 def load_schema(rows: Intake) -> None:
-    """Draw the uploader of a schema file; once read, keep its schema and draw the page again.
+    """Draw the uploader of a schema file; use the schema once read, and draw the page again.
 
     Raises
     ------
@@ -36,8 +36,8 @@ def load_schema(rows: Intake) -> None:
         known, unsaid = found
         outline = known.outline
         if not {*outline.names} & {*rows.headers}:
-            cause = "This schema describes none of these columns."
-            raise SchemaError(cause, "Choose the schema of these data.")
+            cause = "This schema describes none of the table's columns."
+            raise SchemaError(cause, "Choose the schema of this table.")
         read_off = outline.names if outline.source == "inferred" else ()
         rows.notes += (*known.remarks, *unsaid)[:12]
         st.session_state[READ] = uploaded.file_id
@@ -45,7 +45,7 @@ def load_schema(rows: Intake) -> None:
 
 
 def save_schema(schema: Schema) -> None:
-    """Draw the download of the schema in a chosen format, and what that format cannot hold."""
+    """Draw the download of a schema in a chosen format, with a note on what the file lacks."""
     left, right = st.columns(2, vertical_alignment="bottom")
     look: Any = {"format_func": lambda one: FORMATS[one].title, "label_visibility": "collapsed"}
     # Other formats cannot mark undeclared values.

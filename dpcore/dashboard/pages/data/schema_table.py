@@ -55,8 +55,9 @@ def schema_frame(
 ) -> pd.DataFrame:
     """Return the table of a schema: one line per column of the data, with its public description.
 
-    Columns that the schema does not have are not in use. `came_from` has the source of each line.
-    `incomplete` are columns that a schema file describes in part; the user fills in the rest.
+    `headers` are the columns of the data. Those that the schema does not have are not in use.
+    `came_from` has the source of each line, for the user to read. `incomplete` are columns that a
+    schema file describes in part; the user fills in the rest.
     """
     columns = {column.name: column for column in schema}
     columns |= {fields["name"]: partial_column(**fields) for fields in incomplete}
@@ -89,7 +90,7 @@ def format_values(column: Column) -> str:
 
 
 def parse_values(name: str, kind: str, text: str) -> dict[str, Any]:
-    """Return the fields of `Column` that a text of public values describes.
+    """Return the fields of `Column` that the user's text of a column's public values describes.
 
     This is the inverse of `format_values`.
 
@@ -125,8 +126,9 @@ def parse_values(name: str, kind: str, text: str) -> dict[str, Any]:
 def parse_schema(table: pd.DataFrame, base: Schema, **public: Any) -> Schema:
     """Return the schema that an edited table describes.
 
-    Source, descriptions and, where they still fit, taxonomies come from the schema `base`. `public`
-    has what else the schema says: `target`, `max_rows`, `unit` and `rules`.
+    `table` has the lines of `schema_frame`. Source, descriptions and, where they still fit,
+    taxonomies come from the schema `base`. `public` has what else the schema says: `target`,
+    `max_rows`, `unit` and `rules`.
 
     Raises
     ------
@@ -154,7 +156,9 @@ def parse_schema(table: pd.DataFrame, base: Schema, **public: Any) -> Schema:
 
 
 def parse_missing_values(name: str, kind: str, text: str) -> dict[str, Any]:
-    """Return the fields of `Column` for numbers or dates that count as missing; empty if none.
+    """Return the fields of `Column` for a column's missing codes; empty if there are none.
+
+    `text` has numbers or dates that count as missing, with semicolons between them: "999; -9".
 
     Raises
     ------
@@ -170,19 +174,22 @@ def parse_missing_values(name: str, kind: str, text: str) -> dict[str, Any]:
 
 
 def lost_taxonomies(schema: Schema, base: Schema) -> list[str]:
-    """Return the columns of a schema that had a taxonomy in the schema `base` and have none now."""
+    """Return the columns that have a taxonomy in the schema `base` but none in `schema`."""
     had = {column.name for column in base if column.taxonomy is not None}
     return [column.name for column in schema if column.taxonomy is None and column.name in had]
 
 
 def new_columns(table: pd.DataFrame, base: Schema) -> list[str]:
-    """Return the columns that were just put in use and have no description yet."""
+    """Return the columns that were just put in use and have no description yet.
+
+    `table` is the edited table of the schema; the schema `base` lacks these columns.
+    """
     empty = table["values"].fillna("").str.strip().eq("") & ~table["name"].isin(base.names)
     return [str(name) for name in table.loc[table["use"].eq(True) & empty, "name"]]
 
 
 def column_origins(rows: Intake, schema: Schema, left: Collection[str]) -> dict[str, str]:
-    """Return the source of each column's line on screen, or why the column is left out.
+    """Return, by column, where its line in the schema came from, or why it is left out.
 
     `left` are the columns whose lines were inferred from the rows and not declared yet.
     """
@@ -197,7 +204,10 @@ def column_origins(rows: Intake, schema: Schema, left: Collection[str]) -> dict[
 
 
 def update_origins(key: str, found: dict[str, str]) -> None:
-    """Show the present sources of lines; draw the page again if an edit changed a source."""
+    """Show where the lines of the schema came from; draw the page again if that changed.
+
+    `key` is that of the table of the schema, and `found` has the source of each line by column.
+    """
     if st.session_state[SHOWN] != {key: found}:
         st.session_state[SHOWN] = {key: found}
         st.rerun()

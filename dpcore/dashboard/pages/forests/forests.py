@@ -29,7 +29,7 @@ def model_parts(shown: ShownRelease, _: Dataset) -> Parts:
 
 
 def draw_survey() -> None:
-    """Draw table 1 of paper 003 for this program's methods, with what can be proved of each."""
+    """Draw table 1 of paper 003, which compares methods, with what can be proved of each here."""
     kinds = {name: kind for name, kind in METHODS.items() if kind.survey_row}
     rows = {name: [*kind.survey_row, kind.provable_published] for name, kind in kinds.items()}
     columns = [*SURVEY, phrase("as published, proven")]
@@ -39,7 +39,7 @@ def draw_survey() -> None:
 
 
 def draw_forest_button(method: PrivateEstimator, rows: int | None) -> None:
-    """Draw a button that grows 25 trees, where the method's rule would grow a single tree.
+    """Draw a button that sets 25 trees, where the method's rule would grow a single tree.
 
     `rows` is the public number of rows, or None.
     """

@@ -30,7 +30,8 @@ COLUMNS = (phrase("when"), phrase("run"), phrase("releases"), phrase("claimed"),
 def read_accounts() -> list[Account] | None:
     """Return all accounts of the ledger, those of the data in use first.
 
-    If the ledger cannot be read, draw the error with its remedies, and return None.
+    An account holds the runs on one data set under one relation and delta. If the ledger cannot be
+    read, draw the error with its remedies, and return None.
     """
     try:
         store = session.ledger_store()
@@ -75,7 +76,8 @@ def set_ledger_aside() -> None:
 def draw_account(account: Account, accounts: list[Account]) -> None:
     """Draw the account of one data set under one relation: totals, cap, runs and queries.
 
-    `accounts` are all accounts; those of the same file are compared with it.
+    `accounts` are all accounts of the ledger; those of the same data file are compared with
+    `account`.
     """
     key = f"{account.key}.{format_relation(account.relation, account.measure)}"
     cap = None if account.cap is None else float(account.cap)
@@ -112,7 +114,7 @@ def draw_account(account: Account, accounts: list[Account]) -> None:
 
 
 def format_promise(account: Account) -> str:
-    """Return in a few words what an account counts: its relation, privacy unit and delta."""
+    """Return in a few words for whom an account adds up: its relation, privacy unit and delta."""
     words = say(account.relation.short_for(account.protects))
     if account.delta:
         words = say("{words}, with delta {delta}", words=words, delta=f"{account.delta:g}")
@@ -120,7 +122,11 @@ def format_promise(account: Account) -> str:
 
 
 def draw_cap(account: Account, cap: float | None, key: str) -> None:
-    """Draw the controls that set and lift the cap of an account."""
+    """Draw the controls that set and lift the cap of an account.
+
+    Runs that would raise the account's total above the cap are refused; `cap` is None without one.
+    `key` is part of the controls' keys.
+    """
     label, act = say("Refuse runs if the total would exceed"), session.ledger_store().set_cap
     look: Any = {"placeholder": say("no cap"), "key": f"ledger.cap.{key}"}
     wish = st.number_input(label, 0.0, 1e6, cap, step=0.5, **look)
@@ -133,7 +139,7 @@ def draw_cap(account: Account, cap: float | None, key: str) -> None:
 
 
 def draw_totals(account: Account) -> None:
-    """Draw what all releases of an account can cost: figures, and a sentence with the odds."""
+    """Draw what all releases of an account can cost: numbers, and a sentence with the odds."""
     unit = privacy_unit_of(account)
     rows = account.measure.group_factor(1 if unit is None or unit.id_column else unit.max_contributions)
     gained = account.measure.log_odds_gained(account.totals.bound * rows)
@@ -172,7 +178,7 @@ def runs_frame(account: Account) -> pd.DataFrame:
 
 
 def privacy_unit_of(account: Account) -> PrivacyUnit | None:
-    """Return the privacy unit of the schema in use, if the account is of the rows of that file."""
+    """Return the privacy unit of the schema in use if `account` is of those rows, else None."""
     data = session.dataset()
     return data.schema.unit if account.key == dataset_key(session.ledger_store().key(data)) else None
 
@@ -180,7 +186,8 @@ def privacy_unit_of(account: Account) -> PrivacyUnit | None:
 def convert_loss(other: Account, account: Account) -> PrivacyLoss:
     """Return the privacy loss that another account adds for those whom `account` protects.
 
-    It is infinite if no public number bounds it.
+    A loss under add/remove is converted if `account` protects under replace. The loss is infinite
+    if no public number bounds it.
     """
     if other.relation is account.relation:
         return cross_account_loss(other, account)
@@ -191,7 +198,10 @@ def convert_loss(other: Account, account: Account) -> PrivacyLoss:
 
 
 def compare_accounts(other: Account, account: Account) -> str:
-    """Return the sentence on what another account of the same file can cost, here and in all."""
+    """Return the sentence on what the account `other` of the same file can cost.
+
+    The sentence says what `other` adds to `account`, and the total, if these can be bounded.
+    """
     cost, epsilon = convert_loss(other, account), account.measure.epsilon
     if math.isfinite(cost):
         more = format_spent(account, epsilon(cost))
@@ -206,14 +216,14 @@ def compare_accounts(other: Account, account: Account) -> str:
     else:
         here = say("Totals leave out guarantees for other privacy units, relations or deltas.")
     if other.void_looks:
-        here += f" {say('Releases listed apart there are in no total.')}"
+        here += f" {say('Releases without a guarantee there are in no total.')}"
     lead = phrase("**Besides, releases of this file ({name}, {promise}) can cost up to {spent}.** {here}")
     values = {"name": escape(other.name), "promise": format_promise(other), "spent": format_spent(other)}
     return say(lead, here=here, **values)
 
 
 def draw_location() -> None:
-    """Draw where the ledger is kept, with the buttons to copy it or to keep it elsewhere."""
+    """Draw where the ledger is kept, with buttons to copy the file or to begin a new one."""
     store = session.ledger_store()
     with st.expander(say("Where this ledger is kept")):
         if session.is_set_aside():

@@ -93,8 +93,9 @@ def election(votes: Sequence[int], epsilon: float, voter: str, chosen: int) -> p
 def response_matrix(channel: KeepOrDraw) -> pd.DataFrame:
     """Return the channel of a randomizer as a frame: `truth`, `reported`, `probability`.
 
-    There is one row per pair of values. ERRPH of k values reports the truth with probability
-    e^epsilon / (e^epsilon + k - 1), and each other value with probability 1 / (e^epsilon + k - 1).
+    A channel gives the probability of each report for each true value. There is one row per pair of
+    values. ERRPH, a rule of paper 004, of k values reports the truth with probability e^epsilon /
+    (e^epsilon + k - 1), and each other value with probability 1 / (e^epsilon + k - 1).
     """
     pairs = product(ascii_lowercase[: channel.size], repeat=2)
     found = pd.DataFrame(pairs, columns=["truth", "reported"])
@@ -104,13 +105,14 @@ def response_matrix(channel: KeepOrDraw) -> pd.DataFrame:
 def share_deviation(channel: KeepOrDraw, share: float, people: int) -> float:
     """Return the standard deviation of a share estimated from the reports of `people` persons.
 
-    The true share is fixed; only the randomizer's draws vary.
+    `share` is the true share, and `channel` gives the probability of each report. The people are
+    fixed; only the randomizer's draws vary.
     """
     return sqrt(channel.variance(np.array(share), people)[0] - share * (1 - share) / people)
 
 
 def posterior(prior: ArrayLike, epsilon: float) -> Floats:
-    """Return the largest belief possible after a release, for `prior` beliefs in 0..1.
+    """Return the largest belief possible after a release, from the belief `prior` in 0..1.
 
     By Bayes' rule the release multiplies the odds by a likelihood ratio, which is at most
     e^epsilon. With -epsilon, the result is the smallest possible belief.

@@ -26,7 +26,8 @@ PEOPLE, CROWDS = (100, 1_000, 10_000), 50
 def last_draw(key: str, label: str, icon: str, draw: Callable[..., Any], *settings: Any) -> Any:
     """Draw a button; return the settings and result of its last press, or None before any press.
 
-    `draw` takes the settings and a random generator. A caption says so if settings changed since.
+    A press calls `draw` with the `settings` and a random generator. If the settings changed since,
+    a caption says so. `key`, `label` and `icon` are those of the button.
     """
     if jobs.quick_button(label, key, type="primary", icon=icon, width="stretch"):
         session.keep(f"{key}.drawn", (settings, draw(*settings, np.random.default_rng())))
@@ -40,7 +41,7 @@ def last_draw(key: str, label: str, icon: str, draw: Callable[..., Any], *settin
 
 
 def draw_coin_game() -> None:
-    """Draw the coin game: the visitor's own answer, then a crowd's answers."""
+    """Draw the coin game, which is randomized response: one answer, then those of a crowd."""
     play_once()
     st.divider()
     play_crowd()
@@ -48,7 +49,7 @@ def draw_coin_game() -> None:
 
 @demonstration("mechanisms.coin")
 def play_once(key: str) -> Demonstration | None:
-    """Return the demonstration of one answer: the visitor's view and the collector's view."""
+    """Return the demonstration of one answer, as the visitor and the collector see the answer."""
     p0 = share_slider(say(COUNTED), f"{key}.p0", 5, 95, 50, 5)
     rule = phrase("{chance} of people tell the truth. The others toss a coin: **heads is yes, tails is no.**")
     caption(rule, chance=percent(p0))
@@ -84,7 +85,7 @@ def play_once(key: str) -> Demonstration | None:
 
 @demonstration("mechanisms.crowd")
 def play_crowd(key: str) -> Demonstration | None:
-    """Return the demonstration of a made-up crowd: its reports, its estimate, the truth."""
+    """Return the demonstration of a made-up crowd: its reports, and the share estimated from these."""
     p0 = share_slider(say(COUNTED), f"{key}.p0", 5, 95, 50, 5)
     share = share_slider(say("Share whose true answer is yes"), f"{key}.share", 0, 100, 30)
     look: Any = {"value": 1_000, "format_func": "{:,}".format}

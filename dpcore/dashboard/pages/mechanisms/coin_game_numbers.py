@@ -13,7 +13,7 @@ Z = 1.96
 
 
 def answer_with_coin(p0: float, truth: int, rng: np.random.Generator) -> tuple[bool, int]:
-    """Return whether the person tells the truth on purpose, and the reported answer (0 or 1).
+    """Return whether a person tells the truth on purpose, and the reported answer (0 or 1).
 
     The person tells the `truth` (0 or 1) with probability `p0`, and otherwise reports a fair coin.
     """
@@ -37,7 +37,8 @@ def ask_crowd(p0: float, share: float, people: int, rng: np.random.Generator) ->
 def estimate_share(p0: float, said: np.ndarray) -> pd.DataFrame:
     """Return the unbiased estimate of the share of "yes" with its 95% interval, as a one-row frame.
 
-    `said` are the reports, 0 or 1. The people are fixed and only their coins are random. Each
+    `said` are the reports, 0 or 1, of n people, who told the truth with probability `p0` and
+    otherwise reported a fair coin. The people are fixed and only their coins are random. Each
     report has variance a (1 - a) with a = (1 + p0) / 2, whatever its truth is. So the estimate has
     the known variance (1 - p0^2) / (4 n p0^2).
     """

@@ -44,8 +44,8 @@ def repeated_queries(key: str) -> Demonstration:
             charts.loss_sums(losses, worst=worst, likely=likely, label=label),
         ],
         "Noise averages out, so each answer is charged: epsilon {answers} × {epsilon:g} = {worst}.",
-        "Your row changes the count by 1. Answers have Laplace noise; losses, geometric noise: "
-        "epsilon {worst} without delta, or {likely} with delta {delta:g}, both tight.",
+        "Your row changes the count by 1. Answers have Laplace noise; losses are those of geometric noise: epsilon "
+        "{worst} without delta, or {likely} with delta {delta:g}. Both bounds are tight.",
         {
             say("All answers and their running average"): found,
             say("Errors of the average, by number of answers"): errors,
@@ -85,7 +85,7 @@ def disjoint_groups(key: str) -> Demonstration:
 def floating_point(key: str) -> Demonstration:
     """Return the demonstration of answers that textbook Laplace noise cannot produce.
 
-    An answer that is possible in one of two neighboring data sets only reveals that data set.
+    An answer that is possible in only one of two neighboring data sets reveals which one was used.
     """
     epsilon = epsilon_slider(key)
     note = say("A few bits make the holes visible. Programs use 53 bits, as in the last chart.")
@@ -99,7 +99,7 @@ def floating_point(key: str) -> Demonstration:
     return Demonstration(
         {say("Revealing answers, {bits} bits", bits=bits): f"{share:.1%}"},
         [charts.possible_numbers(answers, title=title), charts.telltale(shares)],
-        "Textbook noise has holes: one answer can reveal its data set, whatever epsilon is.",
+        "Textbook noise has holes: one answer can reveal which of two data sets was used, whatever epsilon is.",
         "Noise = −sign(u − ½) · ln(1 − 2 |u − ½|) / epsilon, u a multiple of 1/2^bits. The "
         "observer sees all digits and knows all other rows. Mironov (2012) found these holes.",
         {say("Possible answers"): answers, say("Revealing answers by true count"): shares},

@@ -27,10 +27,10 @@ COUNT = phrase("count {number:,}")  # of a part
 def repeated_answers(count: float, epsilon: float, answers: int, seed: int) -> pd.DataFrame:
     """Return repeated noisy answers to one count, and their average so far.
 
-    Each answer has Laplace noise at `epsilon`. The frame has one row per answer: its number, the
-    answer, the average, the average's standard deviation sqrt(2 / answers) / epsilon, and the
-    epsilon spent in all. The seed fixes each answer's noise, so more answers leave earlier ones
-    unchanged.
+    Each answer is `count` with Laplace noise at `epsilon`. The frame has one row per answer: its
+    number `answers`, the answer, the average, the average's standard deviation sqrt(2 / answers) /
+    epsilon, and the epsilon spent in all. `seed` fixes each answer's noise, so more answers leave
+    earlier ones unchanged.
     """
     noise, number = CountNoise("Laplace", epsilon), np.arange(1, answers + 1)
     draws = np.random.default_rng(seed).uniform(np.finfo(float).tiny, 1.0, answers)
@@ -42,10 +42,10 @@ def repeated_answers(count: float, epsilon: float, answers: int, seed: int) -> p
 def average_deviations(epsilon: float, most: int) -> pd.DataFrame:
     """Return the standard deviation of the average of 1 to `most` answers with Laplace noise.
 
-    The frame has one row per number k of answers and three deviations. `each` has epsilon for each
-    answer: variance 2 / (k epsilon^2), k epsilon in all. `shared` has epsilon / k for each answer:
-    variance 2 k / epsilon^2, epsilon in all. `once` is one answer with epsilon: variance 2 /
-    epsilon^2.
+    The frame has one row per number k of answers, and three deviations. `each`: every answer has
+    epsilon, so the average has variance 2 / (k epsilon^2) and all cost k epsilon. `shared`: every
+    answer has epsilon / k, so the average has variance 2 k / epsilon^2 and all cost epsilon.
+    `once`: a single answer has epsilon, and variance 2 / epsilon^2.
     """
     number, once = np.arange(1, most + 1), CountNoise("Laplace", epsilon).deviation
     averages = {"each": once / np.sqrt(number), "shared": once * np.sqrt(number)}
@@ -55,10 +55,11 @@ def average_deviations(epsilon: float, most: int) -> pd.DataFrame:
 def loss_distribution(epsilon: float, answers: int) -> pd.DataFrame:
     """Return the distribution of the summed privacy loss of `answers` noisy counts.
 
-    Each answer about one count has geometric noise. In the world with the person, its log ratio is
-    +epsilon with probability e^epsilon / (1 + e^epsilon), and -epsilon otherwise. So the sum of k
-    log ratios is epsilon (2 B - k) with B binomial; it is at most k epsilon. The frame has one row
-    per possible sum: `loss` and `probability`.
+    Each answer about one count has geometric noise at `epsilon`. Its loss is the log of the ratio
+    of its probabilities with and without the person. With the person in the data, the loss is
+    +epsilon with probability e^epsilon / (1 + e^epsilon), and -epsilon otherwise. So the sum over k
+    answers is epsilon (2 B - k), where B is binomial; it is at most k epsilon. The frame has one
+    row per possible sum: `loss` and `probability`.
     """
     up = np.arange(answers + 1)
     chance = 1 / (1 + exp(-epsilon))
@@ -66,14 +67,14 @@ def loss_distribution(epsilon: float, answers: int) -> pd.DataFrame:
 
 
 def epsilon_from_delta(epsilon: float, answers: int, delta: float) -> float:
-    """Return the smallest epsilon at which `answers` noisy counts are (epsilon, delta)-DP.
+    """Return the smallest epsilon at which `answers` noisy counts together are (epsilon, delta)-DP.
 
-    Each count has geometric noise at the epsilon that is passed.
+    Each count has geometric noise at the parameter `epsilon`.
 
-    For an epsilon e, the needed delta is the sum of probability * (1 - e^(e - loss)) over all
-    losses above e. Any other set of the largest losses gives less, so e is enough if each such set
-    allows it. The opposite direction (without the person over with) has the same losses and
-    probabilities.
+    For a result e, the needed delta is the sum of probability * (1 - e^(e - loss)) over all losses
+    above e, by `loss_distribution`. Any other set of the largest losses gives less, so e is enough
+    if each such set allows it. The opposite direction (without the person over with) has the same
+    losses and probabilities.
     """
     frame = loss_distribution(epsilon, answers)[::-1]
     above = frame["probability"].cumsum()
@@ -83,24 +84,26 @@ def epsilon_from_delta(epsilon: float, answers: int, delta: float) -> float:
 
 
 def split_people_epsilon(epsilon: Epsilon, groups: int, relation: Relation) -> Epsilon:
-    """Return the epsilon of one count for each of `groups` disjoint groups of people.
+    """Return the epsilon of all counts together, one count per group of people.
 
-    Under add/remove a person is in one group, so one count changes. Under replace a person may
-    leave one group and enter another, so two counts change if there are two groups.
+    The `groups` are disjoint, and each count has `epsilon`. Under add/remove a person is in one
+    group, so one count changes. Under replace a person may leave one group and enter another, so
+    two counts change if there are two groups.
     """
     return exact(epsilon) * min(relation.histogram_l1, groups)
 
 
 def split_columns_epsilon(epsilon: Epsilon, columns: int) -> Epsilon:
-    """Return the epsilon of one count for each of `columns` columns: they add up.
+    """Return the epsilon of all counts together, one count per column: they add up.
 
-    Each person has a value in every column, so one person can change all counts.
+    Each count has `epsilon`. Each person has a value in every column, so one person can change all
+    counts.
     """
     return exact(epsilon) * columns
 
 
 def split_tables(parts: int, relation: Relation) -> dict[str, pd.DataFrame]:
-    """Return a made-up table split into groups of people and into groups of columns.
+    """Return a made-up table split into `parts` groups of people, and into groups of columns.
 
     The two frames, `people` and `columns`, have one row per cell with its group (`part`) and
     whether your row can change that group's count (`yours`). Under replace your row may move to
@@ -124,7 +127,7 @@ NEAR = 32  # numerators on either side that are tried for the same answer
 
 
 def textbook_laplace(numerators: Ints, bits: int, scale: float) -> Floats:
-    """Return Laplace noise by inverting the distribution at the uniform numbers numerator / 2^bits.
+    """Return Laplace noise by inverting the distribution at u = numerator / 2^bits.
 
     `numerators` are integers in 1..2^bits - 1; 0 would give infinite noise. With 53 bits this is
     the noise of most libraries. NumPy's sampler differs in the last bits only: it computes 2 - u -
@@ -135,10 +138,11 @@ def textbook_laplace(numerators: Ints, bits: int, scale: float) -> Floats:
 
 
 def possible_answers(count: int, epsilon: float, bits: int, low: float, high: float) -> pd.DataFrame:
-    """Return all possible answers within low..high in both worlds, found by trying every number.
+    """Return all possible noisy counts within low..high in two worlds, by trying every number u.
 
-    The frame has the columns `world`, `answer` and `both`: whether the other world can produce
-    exactly this answer too. `bits` is the small number of bits of the uniform number.
+    Without the person the true count is `count`, with the person `count` + 1. Noise is that of
+    `textbook_laplace` at a uniform number u of `bits` bits. The frame has the columns `world`,
+    `answer` and `both`: whether the other world can produce exactly this answer too.
     """
     noise = textbook_laplace(np.arange(1, 2**bits), bits, 1 / epsilon)
     found = pd.DataFrame({"without": count + noise, "with": count + 1 + noise})
@@ -148,9 +152,9 @@ def possible_answers(count: int, epsilon: float, bits: int, low: float, high: fl
 
 
 def zoomed_answers(count: int, epsilon: float, bits: int) -> pd.DataFrame:
-    """Return the possible answers near the middle of `count` and `count` + 1, about 30 of each.
+    """Return the possible answers near `count` + 1/2, about 30 of each world.
 
-    The frame is that of `possible_answers`; `bits` are those of the uniform number.
+    The frame, `bits` and the two worlds are those of `possible_answers`.
     """
     middle, reach = count + 0.5, WIDEST * 2.0**-bits / epsilon * exp(epsilon / 2)
     return possible_answers(count, epsilon, bits, middle - reach, middle + reach)
@@ -159,9 +163,9 @@ def zoomed_answers(count: int, epsilon: float, bits: int) -> pd.DataFrame:
 def telltale_share(count: int, epsilon: float, *, bits: int = DOUBLE_BITS, draws: int = 20_000, seed: int = 0) -> float:
     """Return the share of answers without the person that are impossible with the person.
 
-    Each such answer proves which world it came from. For every drawn answer, the uniform number is
-    computed that would produce it in the other world. All numbers near that one are then tried with
-    the same arithmetic.
+    Each such answer proves that the person is not in the data. Of `draws` answers at random, the
+    number is computed that would produce the answer in the other world. All numbers of `bits` bits
+    near that one are then tried with the same arithmetic as in `textbook_laplace`.
     """
     scale, most = 1 / epsilon, 2**bits - 1
     rng = np.random.default_rng(seed).integers(1, most, draws, endpoint=True)

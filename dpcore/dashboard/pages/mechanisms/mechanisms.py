@@ -45,12 +45,12 @@ BOUNDS = {
 
 
 def draw_zoom(key: str) -> float:
-    """Draw the choice of the charts' half-width around the truth; return that half-width.
+    """Draw the choice of how far the charts reach on either side of the true count; return that.
 
-    It does not depend on epsilon, so that charts at two epsilons can be compared.
+    The half-width does not depend on epsilon, so that charts at two epsilons can be compared.
     """
     look: Any = {"value": 15, "help": say("Charts show the same range at every epsilon.")}
-    label = say("Show answers within ±")
+    label = say("Show answers within ± of the count")
     return float(number_choice(st.select_slider, label, f"{key}.window", WINDOWS, **look))
 
 
@@ -77,7 +77,7 @@ def additive_noise(key: str) -> Demonstration:
     drawn = count_noise.sample_worlds(mechanism, COUNT, seed, DRAWN)
     edge = window + 0.6 * mechanism.whole
     return Demonstration(
-        {say("95% of answers are within ±"): f"{mechanism.quantile(0.975):.3g}"},
+        {say("95% of the noise is within ±"): f"{mechanism.quantile(0.975):.3g}"},
         [
             charts.two_worlds(found, whole=mechanism.whole),
             charts.ratio_band(found, epsilon=epsilon, whole=mechanism.whole),
@@ -124,7 +124,7 @@ def randomized_response(key: str) -> Demonstration:
     return Demonstration(
         {say("Probability that a report is the truth"): f"{100 * channel.matrix[0, 0]:.1f}%"},
         [charts.channel_matrix(matrix), charts.trust()],
-        "Any report fits any truth: in a column, probabilities differ by exp(epsilon) = {factor:.3g} at most.",
+        "Any true value can give any report, with probabilities within a factor of exp(epsilon) = {factor:.3g}.",
         "Every person answers once. Epsilon (without delta) protects what you answer, not that "
         "you take part. ± stands for two standard deviations.",
         {say("Probability of each report, by true value"): matrix},
@@ -136,7 +136,7 @@ def randomized_response(key: str) -> Demonstration:
 
 @demonstration("mechanisms.odds")
 def beliefs(key: str) -> Demonstration:
-    """Return the demonstration of epsilon as a bound on what someone believes about a person."""
+    """Return the demonstration of epsilon as a bound on what anyone believes about a person."""
     epsilon = epsilon_slider(key)
     prior = share_slider(say("How sure is someone about you before the release?"), f"{key}.prior", 1, 99, 50)
     low, high = (float(choices.posterior(prior, sign * epsilon)) for sign in (-1, 1))

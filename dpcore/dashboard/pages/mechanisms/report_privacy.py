@@ -35,7 +35,7 @@ PEOPLE = 1_000
 
 
 def largest_breach(channel: ERRPH | Warner) -> str:
-    """Return the largest Breach of any value under a channel, formatted as a percentage."""
+    """Return the largest Breach (paper 004) of any value under `channel`, as a percentage."""
     return percent(float(numbers.breach(channel).max()), TENTHS)
 
 
@@ -58,7 +58,7 @@ def category_reports(key: str) -> Demonstration:
             say("Epsilon"): number(float(channel.epsilon)),
         },
         [curve(first, crossing=CROSSING), charts.averaging(repeated, alone=1 / size), curve(second)],
-        "Breach depends on how a rule is worded, epsilon on what reports reveal: worded as "
+        "Breach, the paper’s measure, depends on how a rule is worded, epsilon on what reports reveal: worded as "
         "Warner’s rule, the same reports have Breach {other} instead of {words}.",
         "RRPH: the truth with probability p0, else a coin toss. ERRPH: the same for k values. "
         "Warner: the truth with probability p, else the opposite. All values are equally frequent.",
@@ -89,19 +89,20 @@ def number_reports(key: str) -> Demonstration:
         "True numbers are normal with mean 5 and variance 4; the corrected rule clips them to "
         "0..10. 95% intervals hold 95% of them; the paper's width ignores the report.",
         {say("Tail probabilities of both rules"): frame},
-        "**Widths compared:** DTCRD’s normal noise of the same variance has 7.84 as well, and leaves "
-        "5.54; uniform noise has 6.58, and leaves 4.75. **Errors** (of {people:,} reports) rise with the "
-        "variance of a; they fall with its mean, where the paper says that they rise.",
+        "**95% widths compared:** for DTCRD’s normal noise of the same variance, 7.84 is claimed as well, and 5.54 "
+        "is left after the report; for uniform noise, 6.58 and 4.75. **Errors** (of {people:,} reports) rise with "
+        "the variance of a. They fall with the mean of a, where the paper says that they rise.",
         {"people": PEOPLE},
     )
 
 
 @cache
 def compare_noise(sets: str, epsilon: float) -> tuple[list[float], pd.DataFrame]:
-    """Return the posterior widths of both kinds of noise, and their tails at the two bounds.
+    """Return the posterior widths of two kinds of noise on a number, and their tails.
 
-    The first is the published y = a x + b with the sets `sets`, the second the corrected Laplace
-    noise.
+    The first is the published y = a x + b with the sets of a and b named `sets`, the second the
+    corrected Laplace noise at `epsilon`. A width is that of the set that holds the number with 95%
+    probability, given its report; tails compare far reports of the two bounds of the number.
     """
     low, high = BOUNDS
     rules = {PUBLISHED: numbers.linear_randomizer(*SETS[sets]), CORRECTED: TRR(lower=low, upper=high, epsilon=epsilon)}

@@ -56,7 +56,7 @@ REACH, X_CELLS, Y_CELLS = 8.0, 3_000, 500  # of a posterior: prior deviations, g
 
 
 def breach(channel: ERRPH | Warner) -> Floats:
-    """Return the paper's Breach of every value, shape (size,).
+    """Return the Breach of every value, the privacy measure of paper 004, shape (size,).
 
     It depends on how the channel is worded: Warner's rule, or truth with probability p0.
     """
@@ -94,7 +94,7 @@ def repeated_reports(channel: KeepOrDraw, reports: Sequence[int]) -> pd.DataFram
 
 
 def _mode_is_truth(channel: KeepOrDraw, reports: int) -> float:
-    """Return the probability that the most frequent of `reports` reports is the truth.
+    """Return the probability that the most frequent of a person's `reports` reports is the truth.
 
     Ties are broken at random.
     """
@@ -111,11 +111,11 @@ def _mode_is_truth(channel: KeepOrDraw, reports: int) -> float:
 
 
 def measure_curves(settings: Sequence[float] = SETTINGS, *, size: int = 2) -> pd.DataFrame:
-    """Return Breach and best guess of RRPH, Warner and ERRPH at the same probabilities in [0, 1].
+    """Return Breach and best guess of three rules at the same probabilities of the truth.
 
-    ERRPH of `size` values is included if `size` exceeds 2. Warner's curve starts at 1/2: below, the
-    rule is the same with yes and no exchanged. The frame has the columns `series`, `setting`,
-    `epsilon`, `measure` and `value`.
+    RRPH and Warner's rule randomize a yes or no, ERRPH one of `size` values; ERRPH is included if
+    `size` exceeds 2. Warner's curve starts at 1/2: below, the rule is the same with yes and no
+    exchanged. The frame has the columns `series`, `setting`, `epsilon`, `measure` and `value`.
     """
     rules: dict[str, Callable[[float], ERRPH | Warner]] = {
         "RRPH": lambda setting: ERRPH(2, p0=setting),
@@ -139,7 +139,8 @@ def measure_curves(settings: Sequence[float] = SETTINGS, *, size: int = 2) -> pd
 def linear_randomizer(a: Moments, b: Moments) -> TRR:
     """Return the TRR randomizer y = a x + b with sets of the given means and variances.
 
-    It is for measures, which use only the means and variances of the two sets.
+    `a` and `b` are (mean, variance) of the set from which the factor and the offset are drawn. The
+    randomizer is for measures that use only means and variances of the two sets.
     """
     factors, offsets = (mean + sqrt(variance) * np.array([-1.0, 1.0]) for mean, variance in (a, b))
     return TRR(factors=factors, offsets=offsets)
@@ -148,8 +149,9 @@ def linear_randomizer(a: Moments, b: Moments) -> TRR:
 def standard_errors(a: Moments, b: Moments, numbers: Moments, people: int) -> list[float]:
     """Return the standard errors of the mean and of the variance estimated from `people` reports.
 
-    The variance's error is the published one. Numbers, factors a and offsets b are normal with the
-    given moments, each represented by 40 quantiles (paper 004, section 6.2).
+    A report is y = a x + b. The arguments `a`, `b` and `numbers` (of x) are (mean, variance); each
+    is normal and represented by 40 quantiles (paper 004, section 6.2). The error of the variance is
+    computed as published.
     """
     factors, offsets, true = (mean + sqrt(variance) * NORMAL for mean, variance in (a, b, numbers))
     channel, reports = TRR(factors=factors, offsets=offsets), np.add.outer(np.outer(factors, true), offsets).ravel()
@@ -158,13 +160,14 @@ def standard_errors(a: Moments, b: Moments, numbers: Moments, people: int) -> li
 
 
 def posterior_width(channel: TRR, mean: float, variance: float, sure: float = SURE) -> float:
-    """Return the mean width of the set that holds x with probability `sure`, given a report.
+    """Return the mean width of the set that holds a number with probability `sure`, by its report.
 
-    x is normal. Given the report y, the density of x is proportional to N(x; mean, variance) times
-    the density of y. With sets, y has N(y; A x + B, S_A^2 x^2 + S_B^2), as if the sets were normal
-    numbers with the same means and variances. With Laplace noise, y has the noise around x clipped
-    to the bounds. The set holds the highest density. It may be two intervals, because a factor a of
-    either sign hides the sign of x. The mean is over y.
+    The number x is normal with `mean` and `variance`. Given the report y, the density of x is
+    proportional to N(x; mean, variance) times the density of y given x. If the channel has sets,
+    with means A and B and variances S_A^2 and S_B^2 of factors and offsets, that is N(y; A x + B,
+    S_A^2 x^2 + S_B^2), as if the sets were normal numbers. With Laplace noise, y has the noise
+    around x clipped to the bounds. The set holds the highest density. It may be two intervals,
+    because a factor of either sign hides the sign of x. The mean is over y.
 
     The result is computed on a grid of 3,000 x by 500 y, and is good to about 1% of the prior's
     standard deviation.
@@ -199,10 +202,11 @@ def _report_distribution(channel: TRR, x: Floats) -> Any:
 def tail_ratios(channel: TRR, x: float, other: float, beyond: Sequence[float]) -> pd.DataFrame:
     """Return how much likelier a far report is for the number `other` than for the number `x`.
 
-    The frame has one row per value of `beyond`: the probabilities that |y| exceeds it for both
-    numbers, and the log of their ratio. With sets, treated as normal numbers, the standard
-    deviation sqrt(S_A^2 x^2 + S_B^2) of y grows with |x|, so the ratio has no bound. With Laplace
-    noise its log stays below epsilon |other - x| / (upper - lower).
+    The frame has one row per value of `beyond`: the probabilities `at_x` and `at_other` that the
+    report exceeds it in size, and `log_ratio`, the log of their ratio. With sets of factors and
+    offsets, treated as normal numbers, the standard deviation of the report grows with |x|, so the
+    ratio has no bound. With Laplace noise its log stays below epsilon |other - x| / (upper -
+    lower).
     """
     far = np.asarray(beyond, dtype=float)
     rules = (_report_distribution(channel, np.asarray(value)) for value in (x, other))
@@ -212,10 +216,10 @@ def tail_ratios(channel: TRR, x: float, other: float, beyond: Sequence[float]) -
 
 
 def claimed_width(variance: float, sure: float = SURE) -> float:
-    """Return BreachWidth: the width of the interval that holds a share `sure` of normal numbers.
+    """Return BreachWidth of paper 004: the width of an interval of normal numbers.
 
-    No report is taken into account. The width is 1.349, 3.920 and 6.581 standard deviations for
-    `sure` .5, .95 and .999, whatever the rule is. These are computed, because table 2 of the paper
-    is no longer legible.
+    The interval holds the share `sure` of normal numbers of that variance; no report is taken into
+    account. The width is 1.349, 3.920 and 6.581 standard deviations for `sure` .5, .95 and .999,
+    whatever the rule is. These are computed, because table 2 of the paper is no longer legible.
     """
     return float(2 * norm.ppf((1 + sure) / 2) * sqrt(variance))

@@ -17,7 +17,7 @@ COLUMNS = [phrase("child"), phrase("parents"), phrase("cluster"), phrase("cells"
 
 
 def model_parts(shown: ShownRelease, _: Dataset) -> Parts:
-    """Return the parts of the tab Model: the network and its clusters; none without a network."""
+    """Return the parts of the tab Model, network and clusters; none without a network."""
     found = shown.release.artifact
     if not isinstance(found, Network):
         return {}
@@ -26,9 +26,13 @@ def model_parts(shown: ShownRelease, _: Dataset) -> Parts:
 
 
 def draw_network(shown: ShownRelease, found: Network) -> None:
-    """Draw the network as a graph, and its families or cliques as a table."""
+    """Draw the network as a graph, and a table of its nodes.
+
+    A node is a family (a child column with its parents), or a clique of a junction tree. `found` is
+    the network of the release `shown`.
+    """
     picture, frame = found.picture()
-    text = phrase("{n:,} families, {measured:,} of them measured with noise of their own.")
+    text = phrase("{n:,} families (a column with its parents), {measured:,} of them measured with noise of their own.")
     if found.junction_tree:
         text = phrase("{n:,} cliques of a model that was fitted to measured marginals.")
     what = say(text, n=len(frame), measured=(frame["epsilon"] > 0).sum())
@@ -41,7 +45,7 @@ def draw_network(shown: ShownRelease, found: Network) -> None:
 
 
 def draw_clusters(shown: ShownRelease, found: Network) -> None:
-    """Draw the clusters of the network, and the noisy scores from which they were made."""
+    """Draw the clusters of the network's columns or bits, and the noisy scores that made them."""
     sizes = ", ".join(str(len(cluster)) for cluster in found.clusters)
     what = phrase("bits")
     text = phrase(

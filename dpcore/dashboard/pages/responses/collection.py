@@ -30,7 +30,7 @@ Memory = dict[str, Any]  # computed values of a collection, and its model
 
 
 def draw_collection(page: str) -> None:
-    """Draw the uploads of reports and rules, their content, the model and its predictions."""
+    """Draw the uploads of randomized reports and their public rules, the model and predictions."""
     key = f"{page}.collected"
     markdown(
         "Who collects reports and who learns from them need not be the same. **Two files are "
@@ -43,7 +43,7 @@ def draw_collection(page: str) -> None:
         rules = housekeeping.uploader("rules.json", type="json", key=f"{key}.rules")
 
     def read_files() -> tuple[Collection, Memory]:
-        """Return the collection of both uploaded files, and an empty memory for its models."""
+        """Return the reports and rules of the uploaded files, and an empty memory for their model."""
         limits = {"max_shape": hosting.max_shape(1)}
         return Collection.read(table.getvalue(), rules.getvalue(), table.name, **limits), {}
 
@@ -51,8 +51,8 @@ def draw_collection(page: str) -> None:
     found = jobs.read_upload(f"dpcore.{key}", request, phrase("Reading the files"), read_files, last=True)
     if found is None:
         caption(
-            "Both files are in the zip of a release from reports, if it has a finite epsilon and "
-            "no known seed. Learning from them adds no privacy loss."
+            "Both files are in the zip of a release from reports, if that release has a finite epsilon and no known "
+            "seed. Learning from the files adds no privacy loss."
         )
         return
     answers, memory = found
@@ -70,7 +70,7 @@ def draw_collection(page: str) -> None:
 
 
 def draw_facts(found: Collection) -> None:
-    """Draw how many rows of reports the files hold, and what one row can cost at most."""
+    """Draw how many rows of reports the uploaded files hold, and what one row can cost at most."""
     made = found.reports
     text = say(
         "**{rows:,} rows of reports** answer up to {questions:,} questions each. The class is "
@@ -87,7 +87,8 @@ def draw_facts(found: Collection) -> None:
 def learn_model(key: str, found: Collection, memory: Memory) -> Model | None:
     """Draw the choice of a learning method; return the classifier learned from the reports.
 
-    Returns None if no method can learn from them. `memory` keeps models of the same settings.
+    `found` are the uploaded reports. Returns None if no method can learn from them. `memory` keeps
+    the model of the latest settings.
     """
     said, able = found.origin, found.learners
     if not able:

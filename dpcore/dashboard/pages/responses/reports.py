@@ -21,8 +21,8 @@ from dpcore.postprocess.reports import Reports
 
 FIRST = 10
 NAMES = phrase("""
-- **PPNB** (the paper): naive Bayes from randomized answers. **PPNB-LDP**: of the class, too.
-- **ERRPH** (the paper): the truth with probability p0, else any value at random. Of two: **RRPH**.
+- **PPNB** (the paper): naive Bayes from randomized answers. **PPNB-LDP**: the class is randomized, too.
+- **ERRPH** (the paper): the truth with probability p0, else any value at random. With two values: **RRPH**.
 - **Warner's rule**: the truth with probability p, otherwise the opposite.
 - **TRR** (the paper, of numbers): y = a x + b, with a and b drawn at random.
 - **OUE**: a randomized yes or no for every value. **OLH**: a short code of the value, randomized.
@@ -32,7 +32,7 @@ NAMES = phrase("""
 
 
 def draw_reports(page: str, shown: ShownRelease) -> None:
-    """Draw one column of a release's reports: the truth, the reports, and the reconstruction."""
+    """Draw the reports of a release, and one column's true shares, reports and reconstruction."""
     release, data, model = shown.release, shown.data, shown.release.model
     found = model.reports
     assert found is not None
@@ -57,9 +57,10 @@ def draw_reports(page: str, shown: ShownRelease) -> None:
 def draw_column(
     key: str, found: Reports, true: reconstruction.Truth | None, predictor: Any, keep: Callable[..., Any]
 ) -> None:
-    """Draw one column of reports, beside the true rows if these are passed.
+    """Draw one chosen column: its reports and the reconstruction, and the truth if known.
 
-    `predictor` is the learned model, and `keep` computes a value once and remembers it by a key.
+    `found` are the reports, `true` the true rows or None. `predictor` is the learned model. `keep`
+    takes a key and a function; it computes the function's value once and remembers the value.
     """
     name = str(st.selectbox(say("Column to show"), reconstruction.columns(found), key=key))
     look: Any = {"private": true is not None, "column": name}
@@ -89,7 +90,10 @@ def unprotected_columns(found: Reports) -> str:
 
 
 def draw_first_reports(key: str, found: Reports) -> None:
-    """Draw the first reports: a column per question, or a line per answer if people answer few."""
+    """Draw the first randomized reports as a table.
+
+    A table's column is a question; if people answer few of the questions, a line is one answer.
+    """
     frame = found.head(FIRST).frame()
     if found.respondents:
         frame.index = pd.RangeIndex(1, len(frame) + 1)
@@ -100,7 +104,10 @@ def draw_first_reports(key: str, found: Reports) -> None:
 
 
 def draw_summary(frame: pd.DataFrame, found: Reports, name: str) -> None:
-    """Draw the sentences on a column's chart: coverage of the intervals, and odd estimates."""
+    """Draw the sentences on a column's chart: coverage of the intervals, and impossible estimates.
+
+    `frame` has the column's true, reported and reconstructed shares with intervals, by value.
+    """
     inside = frame["real"].between(frame["low"], frame["high"]).sum()
     impossible = ((frame["reconstructed"] < 0) | (frame["reconstructed"] > 1)).sum()
     rows = sum(len(found.values[family]) for family in reconstruction.families_of(found, name))

@@ -31,7 +31,7 @@ def draw_drawers(_: Dataset) -> None:
 
 
 def draw_explanation(*_: object) -> None:
-    """Draw a caption on who plays the people, and a list of what the methods' names mean."""
+    """Draw a caption on who plays the people, and a list of what each method's name means."""
     caption(
         "The program plays all people: it randomizes their answers, and learns from their reports "
         "only. It keeps the true answers for comparison on this screen."

@@ -46,7 +46,7 @@ def model_parts(shown: ShownRelease, _: Dataset) -> Parts:
 
 
 def released_tree(shown: ShownRelease) -> CountTree:
-    """Return the released tree of counts with its generalized rows."""
+    """Return the tree of counts of a release, with its generalized rows."""
     return shown.release.artifact_as(CountTree)
 
 
@@ -65,22 +65,26 @@ def real_rows(shown: ShownRelease) -> Rows:
 
 
 def per_row(shown: ShownRelease) -> float:
-    """Return the epsilon that a histogram of the counted rows may spend on one row."""
+    """Return the epsilon per row at which a histogram would cost as much as the release.
+
+    It is the release's epsilon, divided by the most rows of one person if persons are protected.
+    """
     unit, epsilon = shown.release.schema.persons, float(shown.release.parameters["epsilon"])
     return epsilon if unit is None else epsilon / unit.max_contributions
 
 
 def flat_answers(shown: ShownRelease, truth: Any, queries: Any, schema: Schema, seed: int = 0) -> Floats:
-    """Return noisy answers to `queries` from a histogram of all cells, at the same privacy loss.
+    """Return noisy answers to range queries from a histogram of all cells, as a baseline.
 
-    `truth` are the noiseless answers, and `schema` describes the cells.
+    The histogram has the same privacy loss as the release `shown`. `truth` are the noiseless
+    answers to `queries`, and `schema` describes the cells.
     """
     how: Any = {"relation": str(shown.release.ledger.relation), "seed": seed}
     return evaluate.uniform_baseline_answers(truth, queries, schema, epsilon=per_row(shown), **how)
 
 
 def draw_tree(shown: ShownRelease) -> None:
-    """Draw the tree of counts before and after consistency, from a chosen node downward."""
+    """Draw the tree of counts before and after they were made consistent, below a chosen node."""
     found = released_tree(shown).tree
     levels, leaves = len(found.partitions), found.leaves.size
     text = say(
@@ -114,7 +118,7 @@ def draw_tree(shown: ShownRelease) -> None:
 
 
 def draw_errors(shown: ShownRelease) -> None:
-    """Draw the errors of random range queries by their size, with and without consistency."""
+    """Draw the errors of random range queries by size, with and without consistent counts."""
     if not released_tree(shown).tree.leaves.divided_columns:
         st.info(say("This release split no column: all rows are one group."))
         return
@@ -136,7 +140,7 @@ def draw_errors(shown: ShownRelease) -> None:
 def range_errors(shown: ShownRelease, *, finer: bool) -> pd.DataFrame:
     """Return the mean errors of random range queries by size, for each way to answer and baseline.
 
-    `finer` says whether the ranges may be finer than the groups of the release.
+    If `finer`, the ranges may be finer than the groups of the release.
     """
     counts, schema, rows = released_tree(shown), shown.release.schema, real_rows(shown)
     found, divided = counts.tree, schema.select(counts.tree.leaves.divided_columns)
@@ -185,10 +189,10 @@ def draw_range_query(shown: ShownRelease) -> None:
 
 
 def draw_redraws(page: str, shown: ShownRelease) -> None:
-    """Draw 20 more trees: how far counts are from the truth before and after consistency."""
+    """Draw how far the counts of 20 more trees are from the truth, before and after consistency."""
 
     def measure_levels(fitted: Synthesizer) -> pd.DataFrame:
-        """Return the errors of a redrawn tree's counts by level, before and after consistency."""
+        """Return the errors of a fitted method's counts by level, before and after consistency."""
         found: ReleasedTree = vars(fitted)["tree_"]
         return tree_errors.level_errors(found, true_counts(shown, found))
 
@@ -196,7 +200,10 @@ def draw_redraws(page: str, shown: ShownRelease) -> None:
 
 
 def draw_group_picker(cell: Any, key: str, column: Column) -> tuple[int, ...]:
-    """Draw the choice of an interval of numbers or a group of the taxonomy; return its codes."""
+    """Draw the choice of an interval of numbers or a group of the taxonomy; return its codes.
+
+    `cell` is the container to draw in, and `key` starts the key of the control.
+    """
     labels, label = column.labels[: column.size - column.missing], escape(column.name)
     look: Any = {"key": f"{key}.{column.name}"}
     if column.numeric and len(labels) > 1:

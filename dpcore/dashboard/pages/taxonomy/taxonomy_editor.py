@@ -25,10 +25,11 @@ Owner = tuple[str, Column]  # token of the data, and the declared column
 
 
 class Draft:
-    """A taxonomy that is being edited: a table of groups by value, with one more level than used.
+    """A taxonomy that is being edited: a table of groups by value, with one level to spare.
 
-    The widget never gets back the table that it returned; Streamlit would lose every second edit. A
-    widget that was not drawn for a while has forgotten its edits, so a new one continues from them.
+    The table's widget never gets back the table that it returned; Streamlit would lose every second
+    edit. A widget that was not drawn for a while has forgotten its edits, so a new one continues
+    from them.
     """
 
     def __init__(self, tree: Taxonomy) -> None:
@@ -56,17 +57,23 @@ class Draft:
 
 
 def drafts() -> dict[Owner, Draft]:
-    """Return the session's taxonomies that are edited and not in use yet, by data and column."""
+    """Return the session's taxonomies that are edited and not in use yet.
+
+    Keys are the token of the data and the column.
+    """
     return session.keep_once(f"{KEY}.drafts", dict[Owner, Draft])
 
 
 def start_over(owner: Owner, tree: Taxonomy) -> None:
-    """Edit the paths of `tree` from now on, instead of the present draft."""
+    """Drop the edits of a taxonomy, and edit `tree` instead. A button's callback.
+
+    `owner` is the token of the data and the column.
+    """
     drafts()[owner] = Draft(tree)
 
 
 def draw_drawer(data: Dataset) -> None:
-    """Draw the folded drawer with the editor of taxonomies, for columns of several values."""
+    """Draw the folded drawer with the editor of taxonomies, for columns of two values or more."""
     label = say("Taxonomies: which values belong together")
     found = st.expander(label, key="taxonomy.taxonomies", on_change="rerun")
     columns = {column.name: column for column in data.schema if column.size - column.missing > 1}
@@ -76,7 +83,7 @@ def draw_drawer(data: Dataset) -> None:
 
 
 def draw_editor(data: Dataset, columns: dict[str, Column]) -> None:
-    """Draw the choice of a column, its taxonomy, the editor, and the button that applies it."""
+    """Draw the choice of one of `columns`, its taxonomy, the editor, and the apply button."""
     first = [column.taxonomy is None for column in columns.values()]
     at = first.index(False) if not all(first) else 0
     left, right = st.columns([2, 3], vertical_alignment="bottom", gap="large")
@@ -107,7 +114,7 @@ def draw_editor(data: Dataset, columns: dict[str, Column]) -> None:
         pressed = st.button(say("Apply"), f"{KEY}.apply", type="primary", icon=":material/check:")
         fresh, label = taxonomy_or_default(replace(column, taxonomy=None)), say("Back to one level")
         if column.numeric:
-            fanout = lasting(right.slider, say("Parts per step"), f"{KEY}.fanout", 2, 10, 2)
+            fanout = lasting(right.slider, say("Parts that an interval is split into"), f"{KEY}.fanout", 2, 10, 2)
             fresh, label = intervals(column, fanout), say("Make intervals")
         st.button(label, f"{KEY}.again", on_click=start_over, args=(owner, fresh))
     if pressed and not problem:
@@ -141,7 +148,7 @@ def draw_picture(column: Column) -> None:
 
 
 def apply_taxonomy(data: Dataset, changed: Column) -> None:
-    """Use a column with its new taxonomy from now on, also on the page Data."""
+    """Use the column `changed`, which has a new taxonomy, from now on, also on the page Data."""
     columns = tuple(changed if column.name == changed.name else column for column in data.schema)
     schema = replace(data.schema, columns=columns)
     session.replace_schema(replace(data, schema=schema))
@@ -159,6 +166,6 @@ def taxonomy_or_default(column: Column) -> Taxonomy:
 
 
 def with_taxonomy(column: Column, tree: Taxonomy) -> Column:
-    """Return the column with this taxonomy, which is not stored if it is the default."""
+    """Return the column with the taxonomy `tree`, which is not stored if it is the default."""
     plain = replace(column, taxonomy=None)
     return plain if tree == taxonomy_or_default(plain) else replace(column, taxonomy=tree)
