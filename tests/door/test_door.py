@@ -243,8 +243,8 @@ ONE, NUMBER = {A: ERRPH(2, epsilon=1)}, {N: FOUR[N]}
 REFUSED = [
     (answering(), {A: OUE(3, epsilon=1)}, "wrong number of values"),
     (answering(), {("a", "b"): ERRPH(5, epsilon=1)}, "wrong number of values"),
-    (answering(), {("n", "a"): TRR(lower=0, upper=1, epsilon=1)}, "not a column of column"),
-    (answering(numbers={}), NUMBER, "not a column of column"),
+    (answering(), {("n", "a"): TRR(lower=0, upper=1, epsilon=1)}, "not a column of numbers"),
+    (answering(numbers={}), NUMBER, "not a column of numbers"),
     (answering(), {A: ERRPH(2, p0=1)}, "no finite epsilon"),  # the truth
     (answering(), {N: TRR(factors=[1.0], offsets=[0.0])}, "no finite epsilon"),  # sets
     (answering(), {N: AdditiveNoise("uniform", 100, lower=-5, upper=15)}, "no finite epsilon"),

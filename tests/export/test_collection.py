@@ -184,7 +184,7 @@ def test_a_table_that_is_not_of_these_rules_is_refused():
             read(files, **{"reports.csv": f"{cells}\n"})
     wanted = reports_of(json.loads(files["rules.json"]))
     for cells in ("maybe,2,2", "yes,4,2", "yes,2 1,2", "yes,2,inf", "yes,2,-99999", "yes,none 1,1"):
-        with pytest.raises(DataError, match="no report") as refused:
+        with pytest.raises(DataError, match="cannot come from its rule") as refused:
             fill_reports(wanted, pd.read_csv(StringIO(f"person,y,z,n\n1,no,1,1\n2,{cells}"), dtype=str))
         assert "maybe" not in str(refused.value)
     semicolons = "person;y;z;n\n1;no;1;1,0\n2;yes;none;2,5\n"  # as a spreadsheet in Germany saves it
