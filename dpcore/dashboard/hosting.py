@@ -90,7 +90,7 @@ def absolute_path(path: str) -> Path:
     """
     location = Path(path).expanduser()
     if not location.is_absolute():
-        raise DataError(phrase("The path is not absolute."), phrase("Begin it with / or ~."))
+        raise DataError(phrase("The path is not absolute."), phrase("Begin the path with / or ~."))
     return location
 
 

@@ -87,7 +87,7 @@ def preset(key: str, value: Any) -> None:
 
 
 def drop(prefix: str) -> None:
-    """Delete all values whose keys begin with `prefix`."""
+    """Delete all values of the browser session whose keys begin with `prefix`."""
     for key in [key for key in st.session_state if str(key).startswith(prefix)]:
         del st.session_state[key]
 

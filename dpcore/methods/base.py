@@ -614,7 +614,7 @@ class PrivateEstimator(ParameterClass, BaseEstimator, ABC):
 
     @abstractmethod
     def _fit(self, table: PrivateTable, progress: Progress) -> None:
-        """Learn from the answers of the door, and set attributes whose names end in `_`."""
+        """Learn from noisy answers of `table`, and set attributes whose names end in `_`."""
 
 
 class PrivateClassifier(ClassifierMixin, PrivateEstimator):

@@ -324,7 +324,7 @@ def test_columns_of_0_and_1_become_one_by_a_press_that_declares_nothing() -> Non
 def test_a_sum_at_the_end_is_left_out_by_a_press_and_back_when_asked_again() -> None:
     frame = people(60).assign(pay=[*[999] * 9, *range(1, 52)])
     total = pd.DataFrame([dict.fromkeys(frame, "") | {"town": "Total", "pay": frame["pay"].sum()}])
-    at = answer(with_file(pd.concat([frame, total])), "Leave it out")
+    at = answer(with_file(pd.concat([frame, total])), "Leave this row out")
     assert (lines_of(at)["pay"]["also"], "looks like a sum" in said(at)) == ("999", False)
     saved(at)
     assert (len(dataset(at).train), dataset(at).reading["skip_last"]) == (60, 1)

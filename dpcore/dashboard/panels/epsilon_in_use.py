@@ -13,7 +13,7 @@ IN_USE = (
     (phrase("US Census Bureau"), phrase("Counts for drawing districts, 2020"), "17.14", PERSON),
     (phrase("Apple"), phrase("Words that are new to its keyboard"), "16", DAY),
     (phrase("Apple"), phrase("Emojis that are used most"), "4", DAY),
-    (phrase("Google"), phrase("How busy places were in the pandemic"), "2.64", DAY),
+    (phrase("Google’s mobility reports"), phrase("How busy places were in the pandemic"), "2.64", DAY),
     (phrase("Apple"), phrase("Which kinds of health data are used"), "2", DAY),
 )
 

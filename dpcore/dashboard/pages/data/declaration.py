@@ -85,7 +85,7 @@ def make_questions(rows: Intake, schema: Schema, left: Sequence[str]) -> list[Ta
         found.append(TableQuestion(text, details=lambda: draw_inferred_columns(rows, schema, left)))
     for note in rows.notes:
         ends = [end for end, beginning in ENDS.items() if note.startswith(beginning) and rows.content is not None]
-        answers = {say("Leave it out"): partial(intake.skip_row, end) for end in ends}
+        answers = {say("Leave this row out"): partial(intake.skip_row, end) for end in ends}
         text = escape(retold(note))
         found.append(TableQuestion(text, [text], answers | {say("Seen"): None}))
     if gone := lost_taxonomies(schema, rows.schema):
