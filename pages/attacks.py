@@ -15,7 +15,7 @@ from dpcore.language import phrase, say
 
 PAGE = "attacks"
 
-shell.draw_frame(say("Attacks"), say("Why removing names is not enough. All people are made up."))
+shell.draw_frame(say("Attacks"), say("Why removing names is not enough. Everyone is invented."))
 panels.draw_open(
     PAGE,
     {

@@ -25,7 +25,7 @@ from dpcore.methods.base import Synthesizer
 from dpcore.methods.parameters import Preset
 from dpcore.text import number
 
-CHARGED = phrase("the run is charged to your privacy budget")
+CHARGED = phrase("charged to your privacy budget")
 USUAL = 10_000  # rows of a forecast, if no number is known
 SIZES = (100, 1_000, USUAL)  # for which errors are estimated then
 MOST_EXPECTED = 100_000  # rows of a forecast, unless the user expects more
@@ -140,17 +140,17 @@ def describe_errors(found: Sequence[Expectation], epsilon: float) -> list[str]:
         return " / ".join(write(of(one)) for one in found)
 
     if last.columns is not None:
-        words = phrase("shares in columns off by {points} points on average")
+        words = phrase("shares off by {points} points on average")
         if not several and (last.enough or 0) > epsilon:
-            words = phrase("shares in columns off by {points} points on average (by 5 from epsilon {epsilon})")
+            words = phrase("shares off by {points} points on average (by 5 from epsilon {epsilon})")
         parts.append(say(words, points=each(lambda one: one.columns or 0, as_points), epsilon=number(last.enough or 0)))
     elif last.leaf is not None:
         noisy = say("tree leaves hold more noise than rows")
         share = each(lambda one: one.leaf or 0, "{:.0%}".format)
         parts.append(say("counts in tree leaves off by {share} of their rows", share=share) if last.leaf < 1 else noisy)
     if last.pairs and last.measurable is not None:
-        some = phrase("at most about {some} of {all:,} pairs of columns keep their relation")
-        some = phrase("at most {some} of {all:,} pairs of columns keep their relation") if several else some
+        some = phrase("at most about {some} of {all:,} pairs keep their relation")
+        some = phrase("at most {some} of {all:,} pairs keep their relation") if several else some
         if last.measurable == 0:
             some = phrase("no pair of columns keeps its relation: columns look independent")
         parts.append(say(some, some=each(lambda one: one.measurable or 0, "{:,}".format), all=last.pairs))

@@ -28,9 +28,9 @@ BROKEN = """
 import json
 import streamlit as st
 import dpcore
-from dpcore.dashboard.shell import frame
+from dpcore.dashboard.shell import draw_frame
 
-frame("Broken", "")
+draw_frame("Broken", "")
 st.code(json.dumps([dpcore.__file__, {{name: st.get_option(name) for name in {names!r}}}]))
 raise ValueError("x7-HIV+")
 """

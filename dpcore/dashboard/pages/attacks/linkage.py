@@ -73,7 +73,7 @@ def look_up_people(known: tuple[str, ...], seed: int) -> pd.DataFrame:
     rows, columns = sample().train_sample, list(known)
     people = rows.sample(LISTED, random_state=FIRST + seed)[columns].reset_index(drop=True)
     fits = [rows[(rows[columns] == person).all(axis=1)] for _, person in people.iterrows()]
-    people.insert(0, say("public list"), OTHERS[:LISTED])
+    people.insert(0, say("person on the public list"), OTHERS[:LISTED])
     people.insert(1, say("matching rows"), [*map(len, fits)])
     people.insert(2, say("of these, earn over 50K"), [(fit[SECRET] == RICH).sum() for fit in fits])
     return people

@@ -176,7 +176,7 @@ def draw_use_button(rows: Intake, schema: Schema, left: Sequence[str], share: fl
     with at:
         if now.token != rows.token_of(share) or now.schema != schemas["use"]:
             jobs.request_button(action, rows.request, "use", **look)
-        elif st.button(say("Make synthetic data"), key="data.next", **look):
+        elif st.button(say("Next: choose a method"), key="data.next", **look):
             open_page("networks")  # its default method keeps most
     pressed = jobs.waiting_run(rows.request)  # declares the schema that was on the screen
     if plan is None:

@@ -40,7 +40,7 @@ def draw_lessons() -> None:
 def draw_upload() -> None:
     """Draw the panel to upload a table, or to restore the settings of an earlier release."""
     st.header(say("My table"), anchor=False)
-    markdown("Declare the public facts about your table, then make a release.")
+    markdown("Declare a schema, then make a release.")
     file = housekeeping.uploader(say("CSV, Excel or Parquet"), key="home.file")
     if file is not None:
         handed = (file.file_id, file.name, file.getvalue())
