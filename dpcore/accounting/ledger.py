@@ -192,7 +192,7 @@ class Ledger(LossSummary):
         Which data sets are neighbors.
     epsilon : float, optional
         A cap on `epsilon_bound`, 0 or more. A query that would exceed it raises BudgetError and is
-        not recorded. With any cap, a charge to a ledger with a void guarantee is refused. Default:
+        not recorded. With a finite cap, a charge to a ledger with a void guarantee is refused. Default:
         no cap.
     plan : float or Fraction, optional
         A cap on the nominal loss, in the ledger's privacy measure: what a method plans to draw.
@@ -622,7 +622,7 @@ class Ledger(LossSummary):
         Raises
         ------
         BudgetError
-            If its losses would exceed a cap. Nothing is changed then.
+            If its losses would exceed a cap. None of them is counted then.
         ParameterError
             If it is a part of a ledger already, contains this ledger, or has another relation,
             delta or privacy unit.
@@ -812,9 +812,9 @@ class Ledger(LossSummary):
 
         Printed, it shows the first three columns, in 80 characters; `list(frame)` names all.
 
-        The columns are the fields of `Entry`, the ledger's path (`scope`), and the relation under
-        which the query was charged. For a ledger that counts rho, the columns `rho_claimed`,
-        `rho_nominal` and `rho_bound` replace those of epsilon.
+        The columns are the fields of `Entry` but `unit`, `tables` and `strata`; the proven loss;
+        the ledger's path (`scope`); and the relation under which the query was charged. For a
+        ledger that counts rho, the columns `rho_claimed`, `rho_nominal` and `rho_bound` replace those of epsilon.
         """
         rows = [
             {

@@ -60,7 +60,7 @@ SOURCES = {
 }
 # Sources of the user's own rows, and functions that say whether the server offers them.
 OWN = {"upload": hosting.accepts_uploads, "folder": hosting.is_own_computer}
-# Options that are not chosen follow from the header and rules, never from rows (`delimited`).
+# Options that are not chosen follow from the header and rules, never from rows (`delimited_text`).
 DELIMITERS = {"": phrase("as found in the header"), ",": phrase("comma"), ";": phrase("semicolon")}
 DELIMITERS |= {"\t": phrase("tab"), "|": phrase("vertical bar")}
 UTF = ("utf-8", "utf-16", "utf-16-le", "utf-16-be")

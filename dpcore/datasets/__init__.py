@@ -99,7 +99,7 @@ class Content:
         return found
 
     def keyed_hash(self, secret: bytes) -> str:
-        """Return the HMAC of the content, which reveals nothing to anyone without the secret.
+        """Return the HMAC of the content: without the secret it only shows whether contents are equal.
 
         Parameters
         ----------

@@ -162,7 +162,11 @@ def edited_origin(column: Column, before: Column | None) -> Origin:
 
 
 def without_values(column: Column, values: Container[str]) -> Column:
-    """Return a column without some categories (as canonical texts), which then count as missing."""
+    """Return a column without some categories (canonical texts), which then count as missing.
+
+    Unknown categories count as missing, too, and the taxonomy is dropped. If no category is left,
+    `OTHER` is the only one.
+    """
     others = tuple(one for one in column.categories if canonical(one) not in values)
     if others == column.categories:
         return column

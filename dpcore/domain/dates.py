@@ -165,7 +165,7 @@ def as_days(values: pd.Series[Any], form: str = "") -> Floats:
 
 @in_blocks
 def parse_days(words: pa.Array, form: str = "") -> Floats:
-    """Return texts in the date format `form` as days since 1970-01-01; NaN where not a date."""
+    """Return texts as days since 1970-01-01, in any date format with the order of `form`; else NaN."""
     found = np.full(len(words), np.nan)
     for pattern in PATTERNS[DATE_FORMS[form]]:
         left = np.flatnonzero(np.isnan(found))

@@ -41,8 +41,8 @@ class PrivacyUnit:
     id_column : str, optional
         The column that identifies persons. It is not a column of the schema: only `fit` reads its
         values. With it, at most `max_contributions` rows per person are kept and epsilon holds for
-        the person. Without it, all rows are kept, epsilon holds for the row, and
-        `max_contributions` times as much for the person.
+        the person. Without it, all rows are kept, and epsilon holds for the row. For a person with
+        k rows it is then k epsilon; in a run with a delta, the epsilon of k^2 times the rho.
 
     Raises
     ------
@@ -52,10 +52,8 @@ class PrivacyUnit:
     Examples
     --------
     >>> import dpcore as dp
-    >>> dp.PrivacyUnit(max_contributions=3, id_column="patient").epsilon_per_person(1.0)
-    1.0
-    >>> dp.PrivacyUnit(max_contributions=3).epsilon_per_person(1.0)
-    3.0
+    >>> dp.PrivacyUnit(max_contributions=3, id_column="patient")
+    PrivacyUnit(max_contributions=3, id_column='patient')
     """
 
     max_contributions: int
@@ -104,21 +102,6 @@ class PrivacyUnit:
         if set(named) != {"max_contributions", "id_column"} or type(named["max_contributions"]) is not int:
             raise TypeError
         return cls(**named)
-
-    def epsilon_per_person(self, epsilon: float) -> float:
-        """Return the epsilon that one person gets from a run's epsilon.
-
-        Parameters
-        ----------
-        epsilon : float
-            The run's epsilon, as in the ledger.
-
-        Returns
-        -------
-        float
-            `epsilon` if the run protects persons, else `max_contributions` times `epsilon`.
-        """
-        return epsilon if self.id_column is not None else self.max_contributions * epsilon
 
     def persons(self, frame: pd.DataFrame) -> Ints:
         """Return the number of each row's person, whatever the order of the rows.

@@ -74,9 +74,10 @@ class Records:
         return HeldRows(self.rows.codes, self.rows.sizes, found)
 
     def ranks(self, position: int, values: NDArray[Any]) -> NDArray[Any]:
-        """Return the ranks of some rows' numbers in a numeric column, among all numbers that occur.
+        """Return the ranks of a block's numbers among the grid steps that occur in the column.
 
-        `position` is the column's, and `values` has the numbers of a block of rows.
+        `position` is the column's. `values` has the numbers of the block; if the rows are in
+        memory, it has their ranks already, and is returned.
         """
         if self.in_memory is not None:
             return values

@@ -96,7 +96,7 @@ class Score(ABC):
 
     @abstractmethod
     def bounds(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> Bounds:
-        """Return bounds on one person's change of scores, for candidates with tables of `shapes`.
+        """Return bounds on one row's change of scores, for candidates with tables of `shapes`.
 
         `rows` is the public number of rows under replace. Under add_remove it is a public upper
         bound, or None.
@@ -149,7 +149,7 @@ class TableScore(Score):
         return scores
 
     def bounds(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> Bounds:
-        """Return bounds on one person's change of scores: the largest over the shapes of tables.
+        """Return bounds on one row's change of scores: the largest over the shapes of tables.
 
         The loss is once the sensitivity for monotone scores under add_remove, otherwise twice.
         """
@@ -461,7 +461,7 @@ class DistanceFromMarginals(Score):
         return scores if self.factors is None else scores * self.factors
 
     def bounds(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> Bounds:
-        """Return bounds on one person's change of the distances.
+        """Return bounds on one row's change of the scores.
 
         Rounding: one unit of every cell's distance, of their sum per addition, and of the product.
         The released table is the same float array for both neighbors.
@@ -524,7 +524,7 @@ class ClassLogScore(Score):
         return class_log_scores(np.log(tables[0] + self.smoothing), tables[1:], self.queries, self.smoothing)
 
     def bounds(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> Bounds:
-        """Return bounds on one person's change of the log scores.
+        """Return bounds on one row's change of the log scores.
 
         One added or removed record changes one candidate only, so the loss is once the sensitivity.
         Rounding: with B the largest logarithm, a term has an error of 32 B units, plus a unit per
@@ -684,7 +684,7 @@ class SplitChoice(Score):
         object.__setattr__(self, "name", self.table_score.name)  # the ledger names the score inside
 
     def bounds(self, shapes: Sequence[Shape], relation: Relation, rows: int | None) -> Bounds:
-        """Return bounds on one person's change of the scores, which are those of `table_score`.
+        """Return bounds on one row's change of the scores, which are those of `table_score`.
 
         Only rounding depends on the number of groups.
         """

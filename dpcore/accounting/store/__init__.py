@@ -75,7 +75,7 @@ class AccountedRows(Protocol):
 
 @dataclass(frozen=True)
 class StoredTotals(LossSummary):
-    """Totals of a run, or of all runs on one data set and relation; `looks` counts releases."""
+    """Totals of a run, or of all runs of one account; `looks` counts releases."""
 
     key: str
     relation: Relation
@@ -105,7 +105,7 @@ class StoredRun(StoredTotals):
 
 @dataclass(frozen=True)
 class Account(StoredTotals):
-    """Totals of all runs on one data set under one relation whose guarantee is not void.
+    """Totals of all runs of one data set, relation, privacy unit and measure that are not void.
 
     `cap` is the largest epsilon of the account; None if there is no cap. `void_looks` counts the
     releases of runs with a void guarantee, and `void` says why their guarantee is void, if that was
@@ -341,7 +341,7 @@ def persistent_ledger(
 
 
 def id_column_of(data: AccountedRows) -> str:
-    """Return the schema's column that names a row's person; empty if rows are protected."""
+    """Return the column that names a row's person by the schema's privacy unit; "" without one."""
     unit = getattr(getattr(data, "schema", None), "persons", None)
     return "" if unit is None else str(unit.id_column)
 

@@ -495,7 +495,7 @@ def versions(c: sqlite3.Connection) -> list[int]:
 
 
 def table_definitions(c: sqlite3.Connection) -> dict[str, str]:
-    """Return the CREATE statements of an SQLite file's tables (connection `c`), by table name."""
+    """Return the CREATE statements of all tables, indices, views and triggers, by name."""
     return dict(c.execute("SELECT name, sql FROM sqlite_schema").fetchall())
 
 

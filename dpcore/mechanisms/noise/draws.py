@@ -141,8 +141,8 @@ def geometric(scales: Floats) -> Integers:
     """Draw geometric variables floor(-scale ln U), one per scale; shape (n,).
 
     U is uniform on (0, 1). Floating point gives most values; exact arithmetic decides where its
-    error could change the integer. Values that int64 cannot hold come as Python integers in an
-    object array.
+    error could change the integer. If a scale is 2^36 or more, or a value 2^62 or more, all values
+    are Python integers in an object array.
     """
     wide = np.flatnonzero(scales >= 2.0**NARROW_BITS)
     shifts = np.frexp(scales[wide])[1] - NARROW_BITS

@@ -58,7 +58,7 @@ def fit_bayes(
 
 
 def merged_schema(schema: Schema, rules: Mapping[str, MergeRule]) -> Schema:
-    """Return the schema with each column's values merged by the column's public rule."""
+    """Return the schema with values merged by public rules, without privacy unit and own rules."""
     columns = tuple(merge_bins(column, rules[column.name]) for column in schema)
     return replace(schema, columns=columns, unit=None, rules=())
 

@@ -85,7 +85,12 @@ LEAST_GAIN = 1e-6  # of |2 theta - 1|; with less, no number of people is enough 
 
 
 def bit_epsilon_note(method: Any, _: Schema) -> str:
-    """Return a sentence with the local epsilon of one randomized bit."""
+    """Return a note on theta: a bit's local epsilon, if bits are randomized separately.
+
+    With groups="one" the bits of a person are flipped together, and no epsilon holds.
+    """
+    if method.groups == "one" or method.theta == 1:
+        return say("No local epsilon holds. At theta = 1/2, reports are pure noise.")
     epsilon = abs(log(method.theta / (1 - method.theta)))
     return say("Local epsilon of one bit: **{epsilon:.2f}**. At theta = 1/2, reports are pure noise.", epsilon=epsilon)
 

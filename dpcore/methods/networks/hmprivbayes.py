@@ -7,7 +7,7 @@ Idea      Turn every column into bits. Cluster bits that depend on each other, l
           networks small, hence fast.
 
 Steps, as published (mode="published"); d bits, k clusters, at most l parents
-  0  Columns become bits (`binarize`).                                            public, row by row
+  0  Columns become bits (`Binarization`).                                            public, row by row
   1  DPSC: the mutual information of every pair of bits (for bits that is the paper's MIC), with
      Laplace noise; spectral clustering of the matrix.                                  noisy_scores
      The paper's affinity exp(-s / 2 sigma^2) treats the score s as a distance. But s is a
@@ -307,7 +307,7 @@ class NoPrivacy(FilteredSynthesizer):
         self._check_parents(schema, self.max_parents)
 
     def _shares(self, d: int) -> Sequence[Epsilon]:
-        """Return equal shares, because noiseless answers spend nothing."""
+        """Return equal shares, which change nothing: noiseless answers have an infinite loss."""
         return [1] * 4
 
     def _bits(self, table: PrivateTable) -> PrivateTable:

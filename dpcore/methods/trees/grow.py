@@ -343,7 +343,7 @@ def choose_splits(
 
 
 def draw_columns(usable: Flags, per_node: int | None, rng: np.random.Generator) -> Flags:
-    """Return the columns that each node may choose from: all usable ones, or `per_node` at random.
+    """Return the columns a node may choose from: all usable ones, or at most `per_node` at random.
 
     The shape of `usable` and of the result is (nodes, columns).
     """

@@ -24,7 +24,7 @@ Steps     e = epsilon / (2 (d + 1)); DiffP-C4.5: epsilon / ((2 + n_c) d + 2), fo
   3  Noisy counts of the classes in the leaves.                                          counts, e
   4  DiffP-C4.5: from the leaves up, a subtree becomes a leaf if this lowers the
      pessimistic number of errors, by C4.5's upper limit of the binomial
-     distribution at confidence .25 (`pruned`).                                    post-processing
+     distribution at confidence .25 (`prune_forest`).                              post-processing
   A column of values splits every path only once. Corrected mode differs in three ways. A leaf that
   stops early spends the epsilon that its records do not need further down. All counts of the tree
   are made consistent, before pruning. The exponential mechanism uses that its scores are monotone.
@@ -35,7 +35,7 @@ Privacy
   2         Two histograms per column, sequentially for the remaining columns: sums to e. SuLQ-ID3
             charges each cell as if a record could be in all cells, which is more than needed.
             Exponential mechanisms: Max 1, Gini 2, entropy log2(N + 1) + 1/ln 2 with a public N
-            (`scores.trees`). Split points are drawn by density over the whole public range, not
+            (`scores`). Split points are drawn by density over the whole public range, not
             over the data's range (`nodes`).
   Sum       e on each of the d + 1 levels for counts, and e for the column or the classes: epsilon.
             DiffP-C4.5: d levels of e + n_c e + e, and 2 e on the last level: epsilon.

@@ -59,7 +59,7 @@ class Comparison:
 
     @property
     def void(self) -> str:
-        """Why the comparison's epsilons guarantee nothing; empty if they do guarantee something."""
+        """Why epsilons of some runs guarantee nothing; empty if all of them guarantee something."""
         return " ".join(dict.fromkeys(filter(None, (retold(frame["void"].iloc[0]) for frame in self.frames))))
 
 
