@@ -220,7 +220,7 @@ def uncharged(hidden):
 def peeked_counts(_, self, name, *, epsilon):
     """Fault: nodes stop by noiseless counts, although noisy ones were charged."""
     exact = self._rows.classes.sum(axis=1)
-    return self._counted(name, epsilon, 1, lambda: exact) * 0 + exact
+    return self._noisy_counts(name, epsilon, 1, lambda: exact) * 0 + exact
 
 
 def without_the_last(honest, self, position, nodes, low, high):
@@ -280,19 +280,19 @@ UNPAID_ROUND = uncharged(lambda _, name: name.startswith("choice"))
 NO_LAST_CUT = falsely(NodeRows, "_interval_candidates", without_the_last)
 HALF = changed(Relation, "histogram_l1", lambda true: property(lambda self: true.fget(self) / 2))
 PEEKED_ROWS = changed(PrivateTable, "public_rows", lambda _: property(lambda self: len(self._rows)))
-UNDOUBLED = falsely(dpcore.accounting.ledger, "many_times", lambda true, _: true(1))  # replaced records change places
+UNDOUBLED = falsely(dpcore.accounting.ledger, "multiples", lambda true, _: true(1))  # replaced records change places
 RARER = falsely(dpcore.accounting.ledger, "poisson_inside", lambda true, epsilon, rate: true(epsilon, rate * rate))
 TRUTHFUL = falsely(randomizers, "lie_probability", lambda true, epsilon, *size: true(1.2 * epsilon, *size))
 EXACT_COUNT = keeping(lambda table: len(table._rows.codes))
 UNKNOWN_NOISE = keeping(lambda _: np.random.default_rng().normal())
 NO_EMPTY_NODES = falsely(PrivateNodes, "_noisy_counts", leaving_out_empty_nodes)
 UNCUT = falsely(PrivacyUnit, "bound_contributions", lambda *given, **_: np.argsort(given[2], kind="stable"))
-PAID_ONCE = falsely(dpcore.accounting.ledger, "many_times", lambda true, _many: true(1))
+PAID_ONCE = falsely(dpcore.accounting.ledger, "multiples", lambda true, _many: true(1))
 THREE_ROWS = {"rows": 3}
 RHO = {"delta": 1e-9}
-ONE_CELL = falsely(PrivacyMeasure, "histogram", lambda *_: 1.0)
-PROPORTION = falsely(PrivacyMeasure, "rows", lambda _honest, _currency, many: many)
-STEEPER = falsely(PrivacyMeasure, "exponent", lambda honest, *given: 2**0.5 * honest(*given))
+ONE_CELL = falsely(PrivacyMeasure, "histogram_sensitivity", lambda *_: 1.0)
+PROPORTION = falsely(PrivacyMeasure, "group_factor", lambda _honest, _currency, many: many)
+STEEPER = falsely(PrivacyMeasure, "selection_exponent", lambda honest, *given: 2**0.5 * honest(*given))
 NARROW = falsely(PrivacyMeasure, "scale", lambda honest, *given: honest(*given) / 2**0.5)
 REFUSED = falsely(METHODS["PrivBayes"], "_fit", refused_by_a_value)
 BUYS_CHOICES = {"n_trees": 1, "max_depth": 1, "leaf_share": 0.05, "criterion": "Max", "epsilon": 20.0}

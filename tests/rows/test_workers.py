@@ -84,7 +84,7 @@ def test_workers_release_the_same(name, codes):
 def test_a_worker_that_is_killed_loses_nothing_and_is_charged_once(name, codes):
     alone = fit(name, codes)
     (codes.parent / "kill").write_text(str(os.getpid()))
-    with joblib.parallel_config("loky", n_jobs=2), pytest.warns(UserWarning, match="its parts are counted here"):
+    with joblib.parallel_config("loky", n_jobs=2), pytest.warns(UserWarning, match="this process counts its parts"):
         spread = fit(name, codes)
     assert not (codes.parent / "kill").exists()
     assert_same(alone, spread)
