@@ -49,7 +49,7 @@ Reference  Du and Zhan, Using randomized response techniques for privacy-preserv
 """
 
 from collections.abc import Mapping, Sequence
-from math import log
+from math import inf, log
 from typing import Any
 
 import numpy as np
@@ -85,13 +85,11 @@ LEAST_GAIN = 1e-6  # of |2 theta - 1|; with less, no number of people is enough 
 
 
 def bit_epsilon_note(method: Any, _: Schema) -> str:
-    """Return a note on theta: a bit's local epsilon, if bits are randomized separately.
+    """Return a note with the local epsilon of one bit; infinite with groups="one".
 
-    With groups="one" the bits of a person are flipped together, and no epsilon holds.
+    Bits that are flipped together show for sure whether two of them are equal.
     """
-    if method.groups == "one" or method.theta == 1:
-        return say("No local epsilon holds. At theta = 1/2, reports are pure noise.")
-    epsilon = abs(log(method.theta / (1 - method.theta)))
+    epsilon = {"each": abs(log(method.theta / (1 - method.theta))), "one": inf}[method.groups]
     return say("Local epsilon of one bit: **{epsilon:.2f}**. At theta = 1/2, reports are pure noise.", epsilon=epsilon)
 
 
