@@ -127,8 +127,6 @@ window.screen_of = (() => {
         };
         const before = new Set(all('button').map(one => one.innerText));
         const found = window.press = {start: null, answer: null, rests: null};
-        const begin = event => { found.start = event.timeStamp; };
-        document.addEventListener('click', begin, {capture: true, once: true});
         const look = () => {
             if (found.start === null) return;
             const now = performance.now() - found.start;
@@ -137,6 +135,15 @@ window.screen_of = (() => {
             if (answers) found.answer ??= now;
             if (!button.isConnected || button.disabled) found.rests ??= now;
         };
+        // A bar that fades in changes nothing more in the document: look at every frame, too.
+        const each_frame = () => {
+            look();
+            if (found.answer === null) requestAnimationFrame(each_frame);
+        };
+        document.addEventListener('click', event => {
+            found.start = event.timeStamp;
+            each_frame();
+        }, {capture: true, once: true});
         new MutationObserver(look).observe(
             document.body, {subtree: true, childList: true, attributes: true, characterData: true});
     };
