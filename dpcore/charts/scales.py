@@ -116,9 +116,9 @@ def accuracies(majority: float = BELOW) -> ChartAxis:
     return scaled_axis(span(low, 1, zero=False), format="~%", tickCount=6)
 
 
-def epsilons(held: Iterable[float], **axis: Any) -> ChartAxis:
-    """Return the log axis of epsilons, wide enough for the values in `held`."""
-    logs = np.log10([value for value in held if 0 < value < math.inf] or [1.0])
+def epsilons(values: Iterable[float], **axis: Any) -> ChartAxis:
+    """Return the log axis of epsilons, wide enough for `values`."""
+    logs = np.log10([value for value in values if 0 < value < math.inf] or [1.0])
     first = min(math.log10(LEAST), math.floor(logs.min() + 1e-9))
     last = next((end for end in np.log10([USUAL, MOST]) if end >= logs.max()), math.ceil(logs.max() + 0.01))
     first, last = round(first), round(last)

@@ -127,9 +127,9 @@ class Intake:
         With a privacy `unit`, the persons of each value are counted, otherwise its rows. The share
         is relative to the sum of the counts of all values of the column `name`.
         """
-        held = count_values(self.frame[name], None if unit is None else self.frame.get(unit.id_column))
-        every = max(sum(held.values()), 1)
-        return {canonical(one): (one, held[one] / every) for one in sorted(held) if one and held[one] < RARE}
+        counts = count_values(self.frame[name], None if unit is None else self.frame.get(unit.id_column))
+        every = max(sum(counts.values()), 1)
+        return {canonical(one): (one, counts[one] / every) for one in sorted(counts) if one and counts[one] < RARE}
 
     def find_rules(self, columns: Sequence[Column]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the orders and impossible pairs that no row violates, as proposals.
@@ -382,8 +382,8 @@ def is_mostly_rare(column: Column, cells: "pd.Series[Any]") -> bool:
     """
     if column.numeric or column.outside != "clip":
         return False
-    held, listed = count_values(cells), {*map(canonical, column.categories)}
-    return 2 * sum(many for one, many in held.items() if canonical(one) in listed) < sum(held.values())
+    counts, listed = count_values(cells), {*map(canonical, column.categories)}
+    return 2 * sum(many for one, many in counts.items() if canonical(one) in listed) < sum(counts.values())
 
 
 @contextmanager

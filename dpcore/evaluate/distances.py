@@ -388,14 +388,14 @@ def batches(sizes: Sequence[int], chosen: Sequence[ColumnSet]) -> Iterator[list[
     A larger table is a group of its own.
     """
     batch: list[ColumnSet] = []
-    held = 0
+    total = 0
     for clique in chosen:
         cells = prod(sizes[j] for j in clique)
-        if batch and held + cells > MAX_CELLS:
+        if batch and total + cells > MAX_CELLS:
             yield batch
-            batch, held = [], 0
+            batch, total = [], 0
         batch.append(clique)
-        held += cells
+        total += cells
     if batch:
         yield batch
 

@@ -36,7 +36,7 @@ The random quantity
         E_j = ½ Σ_a |P_j(a) - R_j(a)|,        E_jk = ½ Σ_ab |P_jk(a, b) - R_jk(a, b)|
 
     with P the shares of the n rows that are fitted on: the distances of the tabs Columns and Pairs.
-    Let T be a random table of S and n (`made_up`), M's noise and lots be independent of it, and J
+    Let T be a random table of S and n (`made_up`), M's noise and random draws be independent of it, and J
     be a column drawn at random, or JK a pair. The band of the columns is from the 5% to the 95%
     quantile of E_J, the band of the pairs that of E_JK. So nine of ten columns of nine of ten runs,
     taken together, lie within: what is covered is counted over columns (pairs) and runs, and 90% is
@@ -116,7 +116,7 @@ MOST_PAIRS = 300
 STANDS, FEWEST = 0.9, 5
 NO_NOISE = 1e9  # an epsilon at which noise is far below one count
 AT = phrase("at epsilon {epsilon:g}")  # how far it is
-LEAST_DISTANCE = 1e-6  # distance that is told from none
+LEAST_DISTANCE = 1e-6  # smallest distance that differs from 0
 
 ColumnPair = tuple[str, str]
 

@@ -210,7 +210,7 @@ def begin(study: Study) -> None:
         """End this process as soon as its parent has ended."""
         try:
             parent.join()
-        except ValueError:  # a child of the parent's own that was not told what to wait for: loky's, but on Windows
+        except ValueError:  # a child process without a sentinel: loky's, except on Windows
             while os.getppid() == parent.pid:
                 time.sleep(LOOK)
         os._exit(1)  # nobody is left to hear of it

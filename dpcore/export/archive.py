@@ -224,7 +224,7 @@ def steps(known: Facts, file: str, table: TableFormat | None, **shown: bool) -> 
     """
     release = known.release
     reading = {"test_share": TEST_SHARE} if release.reading is None else release.reading
-    # Without a seed there is new noise anyway; and the lots of the split stay secret.
+    # Without a seed there is new noise anyway, and the random split stays secret.
     names = ["test_share", *["split_seed"] * (release.seed is not None), *SKIPPED]
     split = "".join(f", {name}={literal(reading[name])}" for name in names if name in reading)
     shown = {"screen": True, "notebook": False} | shown

@@ -85,12 +85,12 @@ def largest_clique_cells(
     That is the largest clique that an edge between the two columns creates, or that contains one of
     them. The junction tree is given by its `cliques` and the position of each one's parent.
     """
-    held = dict.fromkeys(range(len(sizes)), 0)
+    largest = dict.fromkeys(range(len(sizes)), 0)
     for clique in cliques:
         cells = cells_of(clique, sizes)
-        held |= {j: max(cells, held[j]) for j in clique}
+        largest |= {j: max(cells, largest[j]) for j in clique}
     return {
-        (a, b): max(held[a], held[b], *(cells_of(clique, sizes) for clique in new))
+        (a, b): max(largest[a], largest[b], *(cells_of(clique, sizes) for clique in new))
         for (a, b), _, new in joined_cliques(pairs, cliques, parents, sizes)
     }
 

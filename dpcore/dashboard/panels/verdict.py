@@ -22,10 +22,10 @@ def verdict_tiles(found: Fidelity) -> list[Tile]:
     A relation is the dependence of two columns. A group is the rows with one value of a column; it
     is served worst if its other columns are furthest from the real ones.
     """
-    held = f"{found.ties - len(found.lost_ties):,}/{found.ties:,}" if found.ties else say("no related pairs")
+    kept = f"{found.ties - len(found.lost_ties):,}/{found.ties:,}" if found.ties else say("no related pairs")
     tiles = [
         close_columns_tile(found.close_columns, found.columns),
-        (say("⚠ Relations kept"), held, describe_lost_relations(found)),
+        (say("⚠ Relations kept"), kept, describe_lost_relations(found)),
     ]
     if found.worst is not None and found.largest is not None and found.worst.distance >= LEAST:
         group = f"{escape(found.worst.column)} = {escape(str(found.worst.value))}"

@@ -52,7 +52,7 @@ def propose_schema(frame: pd.DataFrame, target: str | None, unit: PrivacyUnit | 
     schema = Schema.infer(frame.drop(columns=[unit.id_column]), target=target)
     columns = []
     for column in schema:
-        held = count_values(frame[column.name], frame[unit.id_column])
-        rare = {canonical(value) for value, persons in held.items() if persons < RARE}
+        counts = count_values(frame[column.name], frame[unit.id_column])
+        rare = {canonical(value) for value, persons in counts.items() if persons < RARE}
         columns.append(without_values(column, rare))
     return replace(schema, columns=tuple(columns), unit=unit)

@@ -119,7 +119,7 @@ class Figure:
         if "kind" in made:
             return KINDS[made["kind"]](data, runs)
         label = label_of(data)
-        # as printed, the SVM is asked about synthetic rows
+        # as published, the SVM is tested on synthetic rows
         lost = [one for one in PROTOCOLS if not label or (PROTOCOLS[one] == "tstr" and data.test_sample.empty)]
         wanted = [name for name in made.get("measures", ["accuracy"]) if name not in lost]
         methods = {run.labels["method"]: run.method for run in runs}

@@ -297,12 +297,12 @@ class _MeasurementRounds:
         A pair that is in a clique already, at the clique's resolution, is always yielded.
         """
         model, sizes = self.model, self.model.sizes
-        held = junction_tree.pairs_within(model.cliques)
+        inside = junction_tree.pairs_within(model.cliques)
         for pair, cells in junction_tree.largest_clique_cells(self.shapes, model.cliques, model.parents, sizes).items():
             first, second = sizes[pair[0]], sizes[pair[1]]
             for shape, levels in self.shapes[pair].items():
                 grown = max(shape[0] / first, 1.0) * max(shape[1] / second, 1.0)
-                if cells * grown <= MOST_CELLS or (pair in held and grown == 1):
+                if cells * grown <= MOST_CELLS or (pair in inside and grown == 1):
                     yield pair, levels
 
     def _expected(self, candidates: Sequence[Candidate]) -> list[Floats]:

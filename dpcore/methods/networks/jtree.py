@@ -231,9 +231,9 @@ class JTree(CliqueSynthesizer):
 
         Pairs that are in a common clique already are left out.
         """
-        held = junction_tree.pairs_within(cliques)
+        measured = junction_tree.pairs_within(cliques)
         largest = junction_tree.largest_clique_cells(pairs, *junction_tree.junction_tree(cliques), sizes)
-        return [pair for pair, most in largest.items() if pair not in held and most <= self.max_cells_]
+        return [pair for pair, most in largest.items() if pair not in measured and most <= self.max_cells_]
 
     def _useful_cells(self, rows: float, relation: Relation, columns: int) -> int:
         """Return the default of `max_cells`, for a number of rows and of columns.
