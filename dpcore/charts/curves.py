@@ -314,7 +314,7 @@ def stack_labels(down: pd.Series) -> list[int]:
 
 def _levels(plot: Plot, data: pd.DataFrame) -> tuple[Any, Any]:
     """Draw the level lines that `_level_rows` returned as `data`, and their names."""
-    kinds = (None, "value", tooltips("label|reference", "value|value|.4~g")), (XValue(4), "value")
+    kinds = (None, "value", tooltips("label|reference value", "value|value|.4~g")), (XValue(4), "value")
     rules, names = (plot(data, *kind).transform_filter("datum.rule > 0") for kind in kinds)
     color = alt.ColorValue(NEUTRAL, condition={"test": "datum.claimed > 0", "value": CLAIMED})
     look: Any = {"align": "left", "baseline": "bottom", "dy": alt.ExprRef("datum.lift"), "fontSize": 13}
@@ -386,7 +386,7 @@ def comparison_chart(
     cases = ["local"] if alone else ["any", *["both"] * bool(at_hand)]
     neighbors = [say("neighbors: {relation}", relation=say(relation)) for relation in relations]
     values: Any = {"which": ", ".join(texts(at_hand)), "name": texts([data])[0]}
-    values["relation"] = "".join(neighbors) or say("no run")
+    values["relation"] = "".join(neighbors) or say("no run has finished")
     note = " ".join(say(PROMISES[case], **values) for case in [*cases, "data"])
     return curves(shown, x=column, y="value", x_title=AXES[x], note=note, height=235, **look)
 
@@ -417,7 +417,7 @@ def forecast_bands(frame: pd.DataFrame, *, epsilon: float, low: float, high: flo
     layers = [
         plot(data, "epsilon", ("low", "high"), plot.tooltip, color).mark_area(opacity=0.3),
         plot(data, "epsilon", "middle", plot.tooltip, color).mark_line(strokeWidth=3, point=True),
-        setting_rule(plot, min(max(epsilon, low), high), tooltips("at|chosen")),
+        setting_rule(plot, min(max(epsilon, low), high), tooltips("at|chosen epsilon")),
     ]
     return present(layers, "forecast_bands", low=low, high=high, epsilon=epsilon)
 

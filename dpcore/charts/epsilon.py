@@ -45,9 +45,9 @@ PURPOSES = dict(zip(PICTURES["forest_budget"]["purposes"], COLORS, strict=True))
 ENTRIES = PICTURES["epsilon_split"]
 for text in ENTRIES["entries"]:
     phrase(text)  # of ledgers
-CLAIM, COST = phrase("claimed"), phrase("can cost up to")
+CLAIM, COST = phrase("claimed epsilon"), phrase("can cost up to")
 WHICH = {"epsilon_claimed": CLAIM, "epsilon_nominal": COST}
-VOID = phrase("of the noise alone")  # where that is no bound
+VOID = phrase("nominal (noise only)")  # where that is no bound
 # of marks that may be none: a browser would name an empty group that nobody can hear
 SILENT: Any = {"aria": False}
 
@@ -93,7 +93,7 @@ def epsilon_split(frame: pd.DataFrame) -> Chart:
     room = 1.4 if endless.any() else 1  # for what is said of no limit
     across = scaled_axis(span(0, room * edge)) | {"title": say("rho") if in_rho else say("epsilon")}
     plot = Plot("epsilon_split", across, names_axis(data["name"]))
-    plot.tooltip = tooltips("name|entry", "claimed|claimed", f"text|{text}")
+    plot.tooltip = tooltips("name|ledger entry", "claimed|claimed privacy loss", f"text|{text}")
     drawn, note = bars(plot, data, "name", "epsilon_nominal")
     # an object: of a dict so deep, Altair would take half a second to find out what it is
     fill = alt.ColorValue(RELEASED, condition={"test": "datum.endless", "value": hatch_pattern(RELEASED)})
@@ -187,12 +187,12 @@ def known_epsilon(*, lower: float, claimed: float, proved: float) -> Chart:
     least = say("at least 0: the attack found nothing")
     if lower:
         least = say("at least {epsilon:g}", epsilon=math.floor(1000 * lower) / 1000)
-    most = say("no limit is proved")
+    most = say("no upper bound is proved")
     if math.isfinite(proved):
         most = say("proven at most {epsilon}", epsilon=number(proved))
     known = say("{least}; {most}", least=least, most=most)
     claim_text = number(claimed) if math.isfinite(claimed) else say("no epsilon")
-    rows = {phrase("is claimed"): (claimed, claimed, claim_text), phrase("can cost"): (lower, proved, known)}
+    rows = {phrase("claimed epsilon"): (claimed, claimed, claim_text), phrase("a run can cost"): (lower, proved, known)}
     across = epsilons([lower, claimed, proved]) | {"title": say("epsilon")}
     return _stood("known_epsilon", rows, across, claimed=claim_text, known=known)
 
@@ -323,7 +323,7 @@ def _stacked(frame: pd.DataFrame, name: str, which: str) -> pd.DataFrame:
     """
     value = frame[name].fillna(math.inf).to_numpy(float)
     data = tidy(frame, ["purpose"], ["level"]).assign(which=which)
-    named = {-1: say("no level"), 0: say("level 0 (root)")}
+    named = {-1: say("outside all levels"), 0: say("level 0 (root)")}
     data["row"] = [named.get(max(-1, int(level))) or say("level {level:.0f}", level=level) for level in data["level"]]
     levels = pd.Series(value).groupby(data["row"])
     stop, total = levels.cumsum(), levels.transform("sum")
@@ -373,7 +373,7 @@ def staircase(frame: pd.DataFrame, *, cap: float | None = None, others: float = 
     if cap is not None:
         look, said = {"align": "left", "dy": -8}, say("cap {epsilon}", epsilon=number(cap))
         line = {"color": CLAIMED, "strokeDash": [6, 4], "strokeWidth": 2}
-        layers += draw_rule(plot, cap, said, look, XValue(4), phrase("cap"), **line)
+        layers += draw_rule(plot, cap, said, look, XValue(4), phrase("cap on the budget"), **line)
     values: Any = {"count": len(data), "total": number(total.max() if len(total) else 0.0)}
     values |= {"others": number(others), "epsilon": number(cap or 0.0)}
     return present(layers, "staircase", {"others|alone": others > 0, "cap": cap is not None}, **values)

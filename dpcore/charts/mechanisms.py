@@ -50,7 +50,7 @@ WAYS = {
     "once": (phrase("one answer with all of epsilon"), RELEASED, [2, 3]),
 }
 ERRORS = 0.02, 200.0  # from 100 answers with epsilon 5 each to 100 that share epsilon 0.1
-BEFORE, AFTER = phrase("before"), phrase("after")
+BEFORE, AFTER = phrase("before the vote change"), phrase("after the vote change")
 BOTH = {True: phrase("possible in both worlds"), False: phrase("possible in this world only")}
 MARKS, TALL = 200, 5
 SAID = {"yes": (RELEASED, "circle"), "no": (SERIES[6], "square")}
@@ -58,7 +58,7 @@ BEYOND, FURTHEST = 0.22, 2.5  # how far the axis goes beyond 0 and 1, at least a
 MOST_EPSILON = 6.0
 # The first line is broad, so that another on top of it leaves both to be seen.
 DESCRIBED: list[Look] = [(RELEASED, [1, 0], 9), ({"expr": INK.expr}, [7, 5], 3), (SERIES[2], [3, 4], 4)]
-FRESH, KEPT = phrase("a fresh report each time"), phrase("the first report, kept")
+FRESH, KEPT = phrase("a fresh report each time"), phrase("the first report, kept and repeated")
 PUBLISHED, CORRECTED = phrase("a·x + b, as published"), phrase("Laplace noise, corrected")
 
 
@@ -167,7 +167,7 @@ def belief(frame: pd.DataFrame, *, prior: float) -> Chart:
         plot(data, "prior", ("low", "high"), plot.tooltip).mark_area(color=RELEASED, opacity=0.35, line=False),
         plot(data, "prior", "prior").mark_line(color=NEUTRAL, strokeDash=[4, 3], strokeWidth=2),
         plot(chosen, "prior", ("low", "high")).mark_rule(color=RELEASED, strokeWidth=4),
-        diamonds(plot(ends, "prior", "sure", tooltips("text|sure after")), RELEASED),
+        diamonds(plot(ends, "prior", "sure", tooltips("text|how sure after release")), RELEASED),
     ]
     return present(layers, "belief", told=say(" to ").join(ends["text"]), prior=100 * prior)
 
@@ -264,7 +264,7 @@ def loss_sums(frame: pd.DataFrame, *, worst: float, likely: float, label: str) -
     dash = legend_channel(alt.StrokeDash, "text", [note, label], [[1, 0], [5, 4]], legend=None)
     layers = [
         plot(data, ("left", "right"), ("probability", 0), plot.tooltip).mark_rect(color=RELEASED),
-        plot(marks, "at", None, tooltips("text|bound"), dash).mark_rule(color=CLAIMED, strokeWidth=3),
+        plot(marks, "at", None, tooltips("text|bound on the sum"), dash).mark_rule(color=CLAIMED, strokeWidth=3),
     ]
     return present(layers, "loss_sums", worst=note, likely=label)
 
@@ -288,7 +288,7 @@ def split_table(frame: pd.DataFrame, *, title: str) -> Chart:
     data = tidy(frame, ["person", "column", "part"], []).assign(yours=frame["yours"].to_numpy(dtype=bool))
     data["person"], data["part"] = data["person"].map(say), data["part"].map(retold)
     parts, touched = in_order(data["part"]), in_order(data.loc[data["yours"], "part"])
-    data["look"] = data["yours"].map({True: say("may change with you"), False: say("never changes with you")})
+    data["look"] = data["yours"].map({True: say("may change with your row"), False: say("never changes with your row")})
     bold: Any = {"condition": {"test": f"datum.value == '{say('You')}'", "value": "bold"}, "value": "normal"}
     people = names_axis(data["person"]) | {"axis": {"labelFontWeight": bold}}
     plot = Plot("split_table", names_axis(data["column"]), people)
@@ -430,7 +430,7 @@ def coin_estimates(frame: pd.DataFrame, *, truth: float) -> Chart:
         plot(area, ("from", "to"), None).mark_rect(color=NEUTRAL, opacity=0.22),
         plot(area, "edge", None).mark_rule(color=NEUTRAL, strokeWidth=1.5),
         words(plot(area, "middle", YValue(6)), "text", baseline="top", **bold),
-        *draw_rule(plot, truth, said, name, tip=phrase("only the game knows"), color=REAL, strokeWidth=4),
+        *draw_rule(plot, truth, said, name, tip=phrase("true share (game only)"), color=REAL, strokeWidth=4),
         plot(others, "shown", "lane", plot.tooltip).mark_point(filled=True, size=70, color=RELEASED, opacity=0.75),
         plot(first, ("low", "high"), "lane", plot.tooltip).mark_rule(strokeWidth=4, color=RELEASED),
         diamonds(plot(first, "shown", "lane", plot.tooltip), RELEASED),
@@ -474,15 +474,15 @@ def descriptions(
     name = say(next(iter(data["measure"]), phrase("No measure")))
     data = data.assign(x=data[against], series=data["series"].map(retold))[["series", "x", "value"]]
     data = data[data["x"].between(0, most)].reset_index(drop=True)
-    title = say("p0 or p in the rule") if against == "setting" else say("epsilon")
+    title = say("probability p0 or p of the randomizer") if against == "setting" else say("epsilon")
     plot = Plot("descriptions", scaled_axis(span(0, most)) | {"title": title}, shares())
     looks = dict(zip(in_order(data["series"]), DESCRIBED, strict=False))
     layers: list[Any] = strokes(plot(data, "x", "value", plot.tooltip), looks, columns=1)
     if at is not None and math.isfinite(at):
         layers.insert(0, setting_rule(plot, min(at, most), tooltips("at|your setting|.3~g")))
     if crossing is not None:
-        meet = one_row(x=crossing[0], value=crossing[1], label=say("both: {share:.1f}%", share=100 * crossing[1]))
-        dot = plot(meet, "x", "value", tooltips("label|the lines meet at", "x|at|.3~g"))
+        meet = one_row(x=crossing[0], value=crossing[1], label=say("both rules: {share:.1f}%", share=100 * crossing[1]))
+        dot = plot(meet, "x", "value", tooltips("label|the lines meet at", "x|at setting|.3~g"))
         layers.append(dot.mark_point(color=INK, filled=False, size=180, strokeWidth=3, opacity=1))
         layers.append(words(plot(meet, "x", "value"), "label", align="left", dx=8, dy=16, fontWeight="bold"))
     values: Any = {"title": name, "measure": name, "setting": title, "most": most}
@@ -530,7 +530,7 @@ def averaging(frame: pd.DataFrame, *, alone: float | None = None) -> Chart:
     if alone is not None:
         layers += level(plot, alone, say("guess without any report {share:.1f}%", share=100 * alone))
     end = known.tail(1)[["right", "reports"]].to_numpy()
-    ends = [say("{share:.0f}% after {reports:,.0f}", share=100 * r, reports=n) for r, n in end]
+    ends = [say("{share:.0f}% after {reports:,.0f} reports", share=100 * r, reports=n) for r, n in end]
     cases = {"true": true, "guessed": guessed, "tossed": not (true or guessed)}
     return present(layers, "averaging", cases, ends=", ".join(ends))
 

@@ -131,7 +131,7 @@ def marginal(
     shares = {"real": say("real"), "released": released or say("synthetic")}
     if previous is not None:
         earlier = distinct(tidy(previous, ["value"], ["released"]), "value").set_index("value")["released"]
-        data["previous"], shares["previous"] = data["value"].map(earlier), before or say("the run before")
+        data["previous"], shares["previous"] = data["value"].map(earlier), before or say("previous run")
     data, capped = _frequent(data, ["real", "released"] if most == MOST else ["real"], most)
     along = _Values("marginal", data, [*shares, "floor_high"])
     marks = [along.bars("real"), along.interval(NEUTRAL, 4, "floor_low", "floor_high")]
@@ -293,11 +293,11 @@ def reported_numbers(frame: pd.DataFrame, *, column: str, days: bool = False) ->
     known, again = (bool(frame[name].notna().any()) for name in ("real", "reconstructed"))
     data = tidy(frame, [], ["x", "width", "real", "reported", "reconstructed"])
     data["from"], data["to"] = data["x"] - data["width"] / 2, data["x"] + data["width"] / 2
-    ends, axis = tooltips("from|from|.4~g", "to|to|.4~g"), {"format": "~s"}
+    ends, axis = tooltips("from|numbers from|.4~g", "to|numbers to|.4~g"), {"format": "~s"}
     if days:
         for end in ("from", "to"):
             data[f"{end} day"] = np.floor(data[end]).to_numpy().astype(int).astype("datetime64[D]").astype(str)
-        ends, axis = tooltips("from day|from", "to day|to"), {"labelExpr": "utcFormat(datum.value * 864e5, '%Y-%m')"}
+        ends, axis = tooltips("from day|since", "to day|until"), {"labelExpr": "utcFormat(datum.value*864e5, '%Y-%m')"}
     plot = Plot("reported_numbers", scaled_axis(alt.Scale(zero=False), **axis), alt.Scale())
     tooltip = [*ends, *plot.tooltip_of(data)]
     layers = [
@@ -506,7 +506,7 @@ def redraws(frame: pd.DataFrame, *, references: pd.DataFrame | None = None, smal
 
     across, format_value, tip = (distances(""), "{:.3g}".format, ".4~g") if small else (shares(), percent, ".1%")
     plot = Plot("redraws", across, names_axis(metrics, padding=0.05) | {"axis": None})
-    tooltip = tooltips("metric|metric", "run|run", f"value|value|{tip}", "which|which")
+    tooltip = tooltips("metric|metric", "run|run", f"value|value|{tip}", "which|this or another run")
     lanes = alt.YOffset("lane:Q", scale=alt.Scale(domain=[-0.55, 1.55]))
     looks = color_and_shape("which", which, [REAL, RELEASED], ["circle", "diamond"])
     looks.append(alt.SizeValue(80, condition={"test": f"datum.which == '{which[1]}'", "value": 260}))
@@ -519,7 +519,7 @@ def redraws(frame: pd.DataFrame, *, references: pd.DataFrame | None = None, smal
     look["fontSize"] = alt.ExprRef("width < 400 ? 11 : 15")  # whole in a phone's chart
     rule: Any = {"shape": "stroke", "angle": 90, "size": 3600, "strokeWidth": 3, "color": INK, "opacity": 1}
     layers = [
-        plot(known, "value", "metric", tooltips("text|reference")).mark_point(**rule),
+        plot(known, "value", "metric", tooltips("text|reference value")).mark_point(**rule),
         plot(data, "value", "metric", tooltip, lanes, *looks).mark_point(filled=True, opacity=0.9),
         words(plot(names, XValue(0), "metric"), "text", **look),
         end_labels(plot(known, "value", "metric"), "value", "text", dx=2, dy=ROW / 2 - 14, fontSize=13),
@@ -631,7 +631,7 @@ def costs(frame: pd.DataFrame, *, majority: float = math.nan) -> Chart:
     moves = pd.DataFrame([*rows, (NOISY, noisy, noisy)], columns=["row", "start", "stop"]).dropna()
     states = ~moves["row"].isin([STRUCTURE, LEAVES])
     change = (100 * (moves["stop"] - moves["start"])).round(1)
-    points = [say("{sign}{size:.1f} points", sign="+" if c >= 0 else "−", size=abs(c)) for c in change]
+    points = [say("{sign}{size:.1f} percentage points", sign="+" if c >= 0 else "−", size=abs(c)) for c in change]
     moves["text"] = moves["stop"].map("{:.1%}".format).where(states, points)
     moves["end"], moves["row"] = moves[["start", "stop"]].max(axis=1), moves["row"].map(say)
     plot = Plot("costs", accuracies(majority), names_axis(moves["row"], paddingInner=0.2))

@@ -103,7 +103,7 @@ def distances(title: str, times: int = 1) -> ChartAxis:
     small numbers visible.
     """
     look = {"values": ROOTS, "labelExpr": f"format({times} * datum.value, '~g')"}
-    return scaled_axis(span(0, 1, type="sqrt"), **look) | {"title": say("{title} (root scale)", title=title)}
+    return scaled_axis(span(0, 1, type="sqrt"), **look) | {"title": say("{title} (square-root scale)", title=title)}
 
 
 def accuracies(majority: float = BELOW) -> ChartAxis:

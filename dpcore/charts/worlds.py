@@ -124,7 +124,7 @@ def ratio_band(frame: pd.DataFrame, *, epsilon: float, whole: bool = False) -> C
     data = tidy(frame, [], ["answer", "log_ratio"]).dropna()
     outside = data["log_ratio"].abs() > epsilon * (1 + 1e-9)
     data["ratio"] = np.exp(data["log_ratio"].clip(-700, 700))
-    data["where"] = np.where(outside, say("outside the band"), say("inside the band"))
+    data["where"] = np.where(outside, say("outside the allowed band"), say("inside the allowed band"))
     most = min(largest(data["log_ratio"].abs(), 1.3 * epsilon) * 1.04, 3 * epsilon)
     plot = Plot("ratio_band", _answers(data, whole), _ratios(most, epsilon))
     layers = [_band(plot, epsilon, NEUTRAL, 0.25)]
@@ -160,7 +160,7 @@ def answer_strip(frame: pd.DataFrame, *, low: float, high: float) -> Chart:
     data["lane"] = (data["world"] == "without").astype(float) + 0.3 * ((turn * 0.618) % 1 - 0.5)
     data["world"], data["shown"] = data["world"].map(YOU).map(say), data["answer"].clip(low, high)
     beyond = int((data["shown"] != data["answer"]).sum())
-    sides = f"datum.value > 0.5 ? '{say('without')}' : '{say('with')}'"
+    sides = f"datum.value > 0.5 ? '{say('without you')}' : '{say('with you')}'"
     lanes = scaled_axis(span(-0.4, 1.4), **STACKED, values=[0, 1], labelExpr=sides)
     plot, names = Plot("answer_strip", _across(low, high), lanes), [*map(say, YOU.values())]
     looks = color_and_shape("world", names, PAIR, ["diamond", "circle"], title=alt.Undefined, legend=None)
@@ -356,15 +356,15 @@ def world_ratios(frame: pd.DataFrame, *, number: str, claimed: float, proved: fl
     drawn = ((proved, RELEASED, 0.14), (claimed, CLAIMED, 0.25))
     layers = [_band(plot, min(one, most), color, seen) for one, color, seen in drawn if math.isfinite(one)]
     count = int(beyond.sum())
-    text, key = "", say("Nothing is claimed.")
+    text, key = "", say("No epsilon is claimed.")
     if math.isfinite(claimed):
-        text = say("No bar lies wholly outside the band.")
+        text = say("No bar lies wholly outside the claimed band.")
         if count:
-            text = plural("{n} bar lies wholly outside the band.", "{n} bars lie wholly outside the band.", count)
+            text = plural("{n} bar is outside the claimed band.", "{n} bars are outside the claimed band.", count)
         key = say("Orange band: claimed, {times}. {told}", times=times(claimed), told=text)
-    known = say("Nothing is proved.")
+    known = say("No epsilon bound is proved.")
     if math.isfinite(proved):
-        known = say("Blue band: proved, {times}.", times=times(proved))
+        known = say("Blue band: proven limit, {times}.", times=times(proved))
     return present([*layers, whiskers, dots], "world_ratios", claimed=key, proved=known)
 
 
@@ -425,7 +425,7 @@ def game_scores(frame: pd.DataFrame, *, limit: pd.DataFrame) -> Chart:
     plot = Plot("game_scores", scaled_axis(log_scale(30), values=line["epsilon"].to_list()), span(0, 1.02))
     legend = alt.Legend(symbolOpacity=1, symbolSize=200, labelFontSize=16)
     color, shape = color_and_shape("who", names, *zip(*WAYS.values(), strict=True), legend=legend)
-    allowed = plot(line, "epsilon", "share", tooltips("epsilon|epsilon|~g", "share|at most|.1%"))
+    allowed = plot(line, "epsilon", "share", tooltips("epsilon|epsilon|~g", "share|guessed right, at most|.1%"))
     layers = [
         plot(one_row(share=0.5), None, "share").mark_rule(color=NEUTRAL, strokeDash=[4, 3], strokeWidth=2),
         allowed.mark_line(color=CLAIMED, strokeWidth=3, interpolate="monotone"),
@@ -464,7 +464,7 @@ def share_right(frame: pd.DataFrame, *, epsilon: float, noiseless: float, title:
     allowed = pd.DataFrame({"epsilon": steps, "at": [odds(step) for step in steps]})
     chosen = data[np.isclose(data["epsilon"], epsilon, rtol=1e-3)]
     plot = Plot("share_right", epsilons([MOST]), shares())
-    most = plot(allowed, "epsilon", "at", tooltips("epsilon|epsilon|,.2~g", "at|at most|.1%"))
+    most = plot(allowed, "epsilon", "at", tooltips("epsilon|epsilon|,.2~g", "at|guessed right, at most|.1%"))
     layers = [
         *level(plot, 0.5, say("a coin: 50%")),
         *level(plot, noiseless, say("noiseless: {share}", share=percent(noiseless)), strokeDash=[1, 0]),

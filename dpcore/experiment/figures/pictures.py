@@ -64,7 +64,7 @@ def curves_by_depth(frame: pd.DataFrame, others: Iterable[str], view: str, **cha
     """
     parts = frame["series"].str.partition(": depth ")
     chosen = [say("Splits chosen by {score}", score=say(score)) for score in parts[0]]
-    depths = [say("depth {depth}", depth=depth) for depth in parts[2]]
+    depths = [say("tree depth {depth}", depth=depth) for depth in parts[2]]
     return curves(frame.assign(panel=chosen, series=depths), others, view, **chart)
 
 
