@@ -129,14 +129,14 @@ def facts(release: Release) -> Facts:
         (claimed, epsilon_sentence(release, ledger.epsilon_claimed)),
         (say("Epsilon that can be proved"), bound(release)),
         (say("Delta"), protection.of_delta(ledger.delta) if ledger.delta and proved < math.inf else ""),
-        (say("In odds"), sure),
+        (say("Worst-case belief"), sure),
         (say("Trusted party"), sentence("trusted", where)),
         (say("Protected against"), against_whom(release, who)),
         *grounds_of(release),
-        (say("Rules kept"), rules_kept(release)),
+        (say("Schema rules kept"), rules_kept(release)),
         (say("Source of noise"), sentence("card", "full_stop", sentence=noise)),
         (say("Seed"), sentence("card", "full_stop", sentence=seed)),
-        (say("Publication"), sentence("publication", fit)),
+        (say("Fit for publication"), sentence("publication", fit)),
         (say("Further releases"), sentence("card", "further")),
     ]
     return Facts(
@@ -338,7 +338,7 @@ def limits(release: Release) -> tuple[tuple[str, str], tuple[str, str]]:
         relations = relations if isinstance(artifact, Model) else sentence("relations", "real")
     elif any(one.mechanism == "none" and one.draws and math.isinf(one.epsilon_nominal) for one in entries):
         noise = sentence("noise", "some", noise=noise)
-    return (say("Size of the noise"), noise), (say("Relations measured"), relations)
+    return (say("Size of the noise"), noise), (say("Column relations measured"), relations)
 
 
 def noisy_tables(release: Release) -> list[NoisyTable]:

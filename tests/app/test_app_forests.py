@@ -34,7 +34,7 @@ def predicted(at: AppTest, page: str = PAGE) -> Any:
 def test_the_page_has_the_papers_table_and_a_forest_comes_in_one_click() -> None:
     at = with_release("survey")
     (table,) = at.table
-    assert table.value.loc["DiffPRF"].tolist()[:4] == ["Laplace, exponential", "low", "interactive", "categories"]
+    assert table.value.loc["DiffPRF"].tolist()[:4] == ["Laplace, exponential", "low noise", "interactive", "categories"]
     assert len(table.value) == 7
     (button,) = [button for button in at.button if button.proto.icon == ":material/forest:"]
     button.click()

@@ -46,7 +46,7 @@ def test_a_release_that_keeps_its_promise(relation):
     assert text["Guarantee"] == "pure differential privacy (no delta) with epsilon 1."
     assert text["Neighboring relation"] == f"{made.ledger.relation.short}. {made.ledger.relation.sentence}"
     assert text["Epsilon claimed by the method's source"] == text["Epsilon that can be proved"] == "1"
-    assert "at most 73.1% sure" in text["In odds"]
+    assert "at most 73.1% sure" in text["Worst-case belief"]
     assert record.facts(made).void == ""
     assert ("how many" in " ".join(record.facts(made).open)) == (relation == "replace")
 
@@ -91,14 +91,14 @@ LOCAL = {"relation": "replace", "target": "ill"}
 def test_four_lines_say_what_a_release_rests_on_and_none_stands_for_another(given, noise, schema, unit):
     made = released.__wrapped__("NB-Synth", **{"x_source": "model", **given})
     text = facts(made)
-    for what, start in zip(GROUNDS, (noise, schema, unit, "none of this version."), strict=True):
+    for what, start in zip(GROUNDS, (noise, schema, unit, "no review of this version."), strict=True):
         assert text.get(what, "").startswith(start), what
         assert f"- **{what}:** {text[what]}\n" in render("card.md", facts=record.facts(made))
     assert made.exactly_sampled == text["Noise"].startswith("exactly sampled noise")
     assert ("schema_origins" in made.config()) == (LINES in text["Schema"])
 
 
-ALONE = "none (the noise alone would give 1)"
+ALONE = "no epsilon (the noise alone would give 1)"
 VOID = [({"random_state": 3}, ALONE), ({"schema": INFERRED}, ALONE), (UNPROVED, "none")]
 
 
@@ -106,10 +106,10 @@ VOID = [({"random_state": 3}, ALONE), ({"schema": INFERRED}, ALONE), (UNPROVED, 
 def test_where_no_guarantee_holds_nothing_is_promised(given, proved):
     made = rows(**given)
     text = facts(made)
-    assert text["Guarantee"] == "none that can be proved."
+    assert text["Guarantee"] == "no guarantee that can be proved."
     assert text["Epsilon that can be proved"] == proved
     assert text["Protected against"] == "no one, as far as can be proved."
-    assert text["Publication"] == "do not publish."
+    assert text["Fit for publication"] == "do not publish."
     found = record.facts(made)
     assert found.void == made.guarantee_void != ""
 
@@ -119,7 +119,7 @@ def test_a_paper_that_claims_too_little_is_told_beside_what_it_costs():
     text, bound = facts(made), made.ledger.epsilon_bound
     assert text["Epsilon claimed by the method's source"] == "1"
     assert (text["Epsilon that can be proved"], math.isfinite(bound)) == (number(bound), True)
-    assert text["Publication"] == "do not publish."
+    assert text["Fit for publication"] == "do not publish."
 
 
 def test_people_who_randomize_their_own_answers_trust_nobody():
@@ -141,7 +141,7 @@ def test_readme_card_and_page_agree_and_names_from_a_file_are_harmless():
     schema = replace(SCHEMA, rules=rules, proposed_rules=rules)
     known = record.facts(made := rows(data_name=f"{HOSTILE}[x](javascript:1).csv", schema=schema))
     kept = "(1), never ill = no. No released row breaks a rule. The program proposed 1 of 1 rules from the real rows."
-    assert kept in known["Rules kept"]
+    assert kept in known["Schema rules kept"]
     text, alone, page = readme(made), render("card.md", facts=known), str(part("facts", known.card + known.limits))
     for what, about in known.card + known.limits:
         assert f"- **{what}:** {about}\n" in alone
@@ -175,8 +175,8 @@ def test_limits_of_use_come_from_the_ledger():
     assert noise.startswith(f"± {number(age)} percentage points on a share in the median column, ± {number(ill)} in ")
     assert relations.startswith("2 of 3 pairs of columns: ")
     assert "all other pairs are guesses" in relations
-    assert limits(rows(**UNPROVED))[0][1].startswith("not known")
-    assert limits(replace(rows(), rows=0.0))[0][1] == "not known, nor is the number of rows."
+    assert limits(rows(**UNPROVED))[0][1].startswith("noise not known")
+    assert limits(replace(rows(), rows=0.0))[0][1] == "noise not known, nor the number of rows."
     forest, tree = (limits(released(name, n_trees=2, max_depth=2))[0][1] for name in ("DiffPRFs", "DiffPRF"))
     assert forest.endswith("rows on each count that classes are predicted by, 19 times of 20.")
     assert "no noise" not in tree
@@ -228,7 +228,7 @@ def test_columns_names_make_no_relations():
         first = tables[: len(names) - len(within)]
         assert {(*table.sizes, *table.strata) for table in first} == {(n, *within) for n in names if n not in within}
         assert "guesses" not in limits(made)[0][1]
-        assert limits(made)[1][1].startswith("none: ") == (not within)
+        assert limits(made)[1][1].startswith("no relation: ") == (not within)
 
 
 def test_bits_of_a_column_say_nothing_of_a_share_of_it():
@@ -241,7 +241,7 @@ def test_bits_of_a_column_say_nothing_of_a_share_of_it():
 def test_what_has_no_noise_is_not_called_a_guess_and_comforts_no_one():
     made = released("NoPrivacy")
     noise, relations = (about for _, about in limits(made))
-    assert noise == "none: counts of the real rows were used as they are."
+    assert noise == "no noise: counts of the real rows were used as they are."
     assert relations == "any relation in these rows may be that of the real rows."
     assert limits(released("Non-private naive Bayes", **LOCAL))[0][1] == noise
     assert "None was copied from a person" not in readme(made) + make_report(made).html
@@ -251,8 +251,8 @@ def test_what_has_no_noise_is_not_called_a_guess_and_comforts_no_one():
 
 
 def test_odds_are_about_a_row_unless_a_unit_is_declared():
-    assert "unsure about one row (a person, if each has one)" in facts(rows())["In odds"]
-    assert "unsure about a person" in facts(rows(schema=SEVERAL))["In odds"]
+    assert "unsure about one row (a person, if each has one)" in facts(rows())["Worst-case belief"]
+    assert "unsure about a person" in facts(rows(schema=SEVERAL))["Worst-case belief"]
 
 
 def test_a_zip_is_named_after_the_data_what_it_holds_and_what_is_proven_and_nothing_else():
@@ -319,7 +319,7 @@ def test_everything_that_leaves_the_house_says_whom_it_protects(unit, told):
     known = dict(record.facts(release).card)
     assert known["Epsilon that can be proved"] == known["Epsilon claimed by the method's source"] == told
     assert known["Privacy unit"] == protection.describe_unit(unit, "add_remove")
-    assert ("62.2%" if unit is PERSONS else "81.8%") in known["In odds"]  # of epsilon 1/2, and of 3/2
+    assert ("62.2%" if unit is PERSONS else "81.8%") in known["Worst-case belief"]  # of epsilon 1/2, and of 3/2
     files = {name: raw.decode() for name, raw in members(release).items()}
     for name in ("README.md", "card.md", "report.html"):
         assert told in files[name], name

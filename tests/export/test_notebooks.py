@@ -180,7 +180,7 @@ def test_the_zip_of_a_model_says_what_was_learned_and_that_a_known_seed_leaves_n
     config, ledger = strict(files["config.json"]), strict(files["ledger.json"])
     assert (config["method"], config["target"], config["classes"]) == ("DT-Diff", "ill", ["no", "yes"])
     assert (config["parameters"], ledger["epsilon_nominal"]) == (made.parameters, 20.0)
-    assert "none (the noise alone would give 20)\n" in files["card.md"].decode()
+    assert "no epsilon (the noise alone would give 20)\n" in files["card.md"].decode()
     assert "do not publish" in files["README.md"].decode()
 
 

@@ -223,7 +223,7 @@ def test_it_says_what_the_card_says_and_the_same_of_the_same_release(quick_pictu
     html = export.make_report(made).html
     assert html == export.make_report(made).html
     assert '<p class="void">A known seed made the noise' in html
-    assert "none (the noise alone would give 1)" in html
+    assert "no epsilon (the noise alone would give 1)" in html
 
 
 def test_comparisons_with_real_rows_come_last_and_under_their_name():

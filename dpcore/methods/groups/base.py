@@ -42,7 +42,7 @@ from dpcore.text import read_toml
 PAGES = read_toml(Path(__file__).with_name("pages.toml"))
 MOST_LEAVES = 1_000_000
 DONE = phrase("{done:d} of {rounds:d} values specialized")
-SURVEY_ROW = phrase("Laplace, exponential"), phrase("low"), phrase("non-interactive"), phrase("categories, numbers")
+SURVEY = phrase("Laplace, exponential"), phrase("low noise"), phrase("non-interactive"), phrase("categories, numbers")
 # "leaves first" allows every answer this many times the standard deviation of measuring leaves only
 DEVIATION_RATIO = 1.1
 SCORES: dict[str, SplitScore] = {"Max": CRITERIA["Max"], "IG": CRITERIA["InfoGain"]}
@@ -392,7 +392,7 @@ class Specializer(PrivateEstimator):
             if not self._specialize_once(descent, share):
                 break
         self.steps_ = descent.steps
-        progress(0.7, phrase("Counting groups"))
+        progress(0.7, phrase("Counting rows in each group"))
         return descent.release(self.epsilon)
 
     def _start(self, descent: Descent, progress: Progress) -> Epsilon:

@@ -64,7 +64,7 @@ from dpcore.language import phrase
 from dpcore.mechanisms.scores import IntervalSplit, Specialization
 from dpcore.methods.groups.base import (
     PAGES,
-    SURVEY_ROW,
+    SURVEY,
     Descent,
     Frontier,
     GroupClassifier,
@@ -80,7 +80,7 @@ class TopDownSpecializer(Specializer):
     """Base of methods that choose a value to specialize and split points in separate choices."""
 
     reference = phrase("Mohammed et al. 2011")
-    provable_published = phrase("none with numbers")
+    provable_published = phrase("numbers: no epsilon")
 
     def _start(self, descent: Descent, progress: Progress) -> Epsilon:
         """Choose a split point for each numeric column's interval; return the epsilon of a choice.
@@ -122,7 +122,7 @@ class DiffGen(TopDownSpecializer, SpecializingSynthesizer):
     and privacy.
     """
 
-    survey_row = SURVEY_ROW
+    survey_row = SURVEY
     best_for = "generalized rows for a classifier"
     presets = presets_of(PAGES, "DiffGen")
     paper = "002, 003"

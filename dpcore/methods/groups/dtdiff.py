@@ -49,7 +49,7 @@ from dpcore.language import phrase
 from dpcore.mechanisms.scores import Specialization
 from dpcore.methods.groups.base import (
     PAGES,
-    SURVEY_ROW,
+    SURVEY,
     Descent,
     GroupClassifier,
     Specializer,
@@ -100,7 +100,7 @@ class DTDiff(OneChoiceSpecializer, GroupClassifier):
     """
 
     title = "DT-Diff"
-    survey_row = SURVEY_ROW
+    survey_row = SURVEY
     best_for = "a tree from one-step choices"
     presets = presets_of(PAGES, "DTDiff")
 

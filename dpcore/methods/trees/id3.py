@@ -82,9 +82,9 @@ class ID3(TreeClassifier):
     """
 
     reference = phrase("Friedman and Schuster 2010")
-    survey_row = (phrase("Laplace"), phrase("high"), phrase("interactive"), phrase("categories"))
+    survey_row = (phrase("Laplace"), phrase("high noise"), phrase("interactive"), phrase("categories"))
     best_for = "comparison"
-    provable_published = phrase("epsilon (add)")
+    provable_published = phrase("epsilon (add/remove)")
     max_depth: int = whole(default=3, maximum=MOST_DEPTH)
 
     # the mechanism that chooses columns; None: the exponential mechanism
@@ -134,7 +134,7 @@ class DiffPID3(ID3):
     """
 
     title = "DiffP-ID3"
-    survey_row = (phrase("Laplace, exponential"), phrase("low"), phrase("interactive"), phrase("categories"))
+    survey_row = (phrase("Laplace, exponential"), phrase("low noise"), phrase("interactive"), phrase("categories"))
     best_for = "a small tree to show"
     presets = presets_for_both_modes("DiffP-ID3: one tree, by the exponential mechanism", "DiffP-ID3", **RIGHT)
     criterion: str = choice(default="Max", options=CRITERIA)
@@ -157,7 +157,7 @@ class DiffPC45(ID3):
     """
 
     title = "DiffP-C4.5"
-    survey_row = (phrase("Laplace, exponential"), phrase("low"), phrase("interactive"), phrase("categories, numbers"))
+    survey_row = (*DiffPID3.survey_row[:3], phrase("categories, numbers"))
     best_for = "one tree with numeric split points"
     presets = presets_for_both_modes("DiffP-C4.5: one tree, pruned", "DiffP-C4.5", **RIGHT)
     seconds = (0.06, 0.2)
