@@ -92,8 +92,8 @@ class Verdict(StrEnum):
 
 
 def claim(epsilon: float) -> str:
-    """Return a claimed epsilon as text for people; "nothing" if it is infinite."""
-    return number(epsilon) if math.isfinite(epsilon) else say("nothing")
+    """Return a claimed epsilon as text for people; "no epsilon" if it is infinite."""
+    return number(epsilon) if math.isfinite(epsilon) else say("no epsilon")
 
 
 def limit(epsilon: float) -> str:

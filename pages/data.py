@@ -50,9 +50,9 @@ except DPCoreError as error:
     shell.show_error(error)
     button.button(say("Use this table"), disabled=True, width="stretch", key="data.blocked")
 
-with st.expander(say("First rows (real)") if rows.dataset is None else say("First rows")):
+with st.expander(say("First rows of the table (real)") if rows.dataset is None else say("First rows of the table")):
     st.dataframe(rows.preview(), hide_index=True)
-with st.expander(say("How it was read")):
+with st.expander(say("How the file was read")):
     st.markdown(shell.escape(rows.read_as))
     if st.session_state.get("data.source") in intake.OWN:
         intake.choose_reading("data")

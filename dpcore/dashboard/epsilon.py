@@ -104,7 +104,7 @@ def show_odds(epsilon: float, seen: str = SEEN, delta: float = 0.0, *, claimed: 
 
 def show_no_limit(why: str) -> None:
     """Draw that nothing bounds what anyone can learn of a person, and why."""
-    st.markdown(f":red[**{say('No limit')}** {'●' * DOTS}]")
+    st.markdown(f":red[**{say('No bound on epsilon')}** {'●' * DOTS}]")
     st.caption(f":red[{why}]")
 
 

@@ -44,7 +44,7 @@ class FolderPlan:
     def label(self) -> str:
         """Label of the button that carries out the plan."""
         if self.existing is None:
-            return say("Encode")
+            return say("Encode this table")
         if self.existing.complete:
             return say("Use this table")
         return say("Resume the encoding after {rows:,} rows", rows=self.existing.rows)

@@ -54,7 +54,7 @@ SOURCES = {
     "adult": phrase("UCI Adult"),
     "big5": phrase("Big Five answers"),
     "bank cards": phrase("Bank cards"),
-    "bank cards, dependent": phrase("Bank cards, dependent"),
+    "bank cards, dependent": phrase("Bank cards, dependent columns"),
     "upload": phrase("My own file"),
     "folder": phrase("A file or folder on this computer"),
 }
@@ -66,7 +66,7 @@ DELIMITERS |= {"\t": phrase("tab"), "|": phrase("vertical bar")}
 UTF = ("utf-8", "utf-16", "utf-16-le", "utf-16-be")
 ENCODINGS = {"": phrase("UTF-8, or by the byte order mark")}
 ENCODINGS |= {name: name for name in (*UTF, *WESTERN, *SCRIPTS, *ESCAPED)}
-DECIMALS = {"": phrase("comma if semicolons separate cells"), ".": phrase("point"), ",": phrase("comma")}
+DECIMALS = {"": phrase("decimal comma if semicolons split cells"), ".": phrase("decimal point"), ",": phrase("comma")}
 READING = {
     "delimiter": (phrase("Columns are separated by"), DELIMITERS),
     "encoding": (phrase("Text encoding"), ENCODINGS),
@@ -259,7 +259,7 @@ def choose_table(bar: Any) -> None:
     before, path = current_intake(), ""
     awaited = st.session_state.get("data.source") in OWN and before.dataset is not None
     style: Any = {"key": "data.other", "type": "tertiary", "icon": ":material/upload_file:"}
-    with st.container() if awaited else bar.popover(say("Another table"), on_change="rerun", **style):
+    with st.container() if awaited else bar.popover(say("Load another table"), on_change="rerun", **style):
         label = say("Your own table: {kinds}, also compressed", kinds=", ".join(TABLE_FORMATS))
         note = say("The file is read into the memory of this server, and written nowhere.")
         close = {HANDED: None, "data.source": "upload", "data.other": False}

@@ -193,7 +193,7 @@ def draw_takeaways() -> None:
     st.html(f"<script>{TO_TOP}</script>", unsafe_allow_javascript=True)
     with st.container(key="taught"):
         st.markdown("\n".join(f"{heading}. {say(text)}" for heading, text in enumerate(lesson.takeaways, 1)))
-        asks = f":material/forum: {say('**For the class:**')} {say(lesson.question)}"
+        asks = f":material/forum: {say('**To discuss in class:**')} {say(lesson.question)}"
         st.container(border=True).markdown(asks)
         caption("In the literature: {terms}", terms=say(lesson.literature))
     with st.container(horizontal=True):

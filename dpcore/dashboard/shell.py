@@ -195,7 +195,7 @@ def draw_frame(title: str, lead: str = "") -> Any:
                 draw_data_card()
             with st.container(horizontal=True, gap="xsmall", wrap=False):
                 choose_language()
-                note = say("Class size: larger letters, no side bar")
+                note = say("Classroom view: larger letters, no side bar")
                 class_button(say("Class"), True, icon=":material/co_present:", help=note)
     if wanted := st.session_state.pop("dpcore.open", None):
         open_page(wanted)
@@ -208,7 +208,7 @@ def draw_frame(title: str, lead: str = "") -> Any:
         if lead:
             st.caption(lead)
         if is_class_size():
-            label = say("Leave class size")
+            label = say("Leave classroom view")
             class_button(label, False, icon=":material/close_fullscreen:", type="tertiary")
     begin = f"document.documentElement.lang = '{current_language()}'; // {shown}"
     st.html(f"<script>{begin}\n{FOCUS}</script>", unsafe_allow_javascript=True)
@@ -271,7 +271,7 @@ def warn_of_lost_data() -> None:
         begins = say("**This is a new session, with the bundled sample.** It does not have your own data.")
         left.warning(f"{begins} {stays if session.ledger_store().kept else goes}", icon=":material/history:")
         load = own.button(say("Load my data again"), type="primary", key="dpcore.load_again")
-        if load or sample.button(say("Keep the sample"), key="dpcore.go_on"):
+        if load or sample.button(say("Keep the bundled sample"), key="dpcore.go_on"):
             del st.query_params[links.OWN]
             if load:
                 st.session_state["data.source"] = source

@@ -80,12 +80,12 @@ def test_a_question_is_pressed_and_answered(given, question, answer):
     assert (made.frame["epsilon_bound"] == made.frame["epsilon"]).all()
     for _ in range(2):  # the settings are the question's, as Run would run them
         assert made.config.to_json(given) == at.session_state[f"{PAGE}.chosen"].to_json(given)
-        assert "Run: finished already: no charge" in said(run(at))
+        assert "Run: finished: no charge" in said(run(at))
     assert re.search(f"{answer}.*2-way distance", said(at))
     account = at.session_state["dpcore.books"].account(key_of(at), "add_remove")
     assert account.epsilon_bound == pytest.approx(made.frame["epsilon"].sum())
     at = opened(opened(at, "ledger"), PAGE)  # nothing is another when someone comes back
-    assert "Run: finished already: no charge" in said(at)
+    assert "Run: finished: no charge" in said(at)
     assert re.search(f"{answer}.*2-way distance", said(at))
 
 
@@ -139,7 +139,7 @@ def test_what_was_finished_before_a_stop_is_kept_and_it_goes_on(monkeypatch, tmp
     assert len(comparison(at).frames) == 8
     account = at.session_state["dpcore.books"].account(key_of(at), "add_remove")
     assert (account.looks, account.epsilon_bound) == (8, 10.0)  # none was run twice
-    assert ("finished already" in said(at_page(**SMALL))) == kept
+    assert ("finished: no charge" in said(at_page(**SMALL))) == kept
 
 
 def test_a_description_sets_the_page_and_a_file_that_is_none_is_refused():

@@ -74,7 +74,7 @@ def undeclared(at: AppTest) -> list[str]:
     """The lines that the page says were read off the rows, in the list and in the table."""
     found = [shown.value for shown in at.dataframe if "Public values" in shown.value]
     named = list(found[0].index) if found else []
-    assert named == [name for name, line in lines_of(at).items() if line["from"] == "read off your rows"]
+    assert named == [name for name, line in lines_of(at).items() if line["from"] == "inferred from rows"]
     return named
 
 
@@ -308,10 +308,10 @@ def test_a_value_that_can_be_a_person_is_no_category_before_somebody_has_said_so
 def test_columns_of_0_and_1_become_one_by_a_press_that_declares_nothing() -> None:
     kinds = pd.get_dummies(pd.Series([*"abc"] * 40), prefix="kind", dtype=int)
     marked = dict.fromkeys(("pay", "*"), [999, *range(1, 24)] * 5)
-    at = answer(with_file(kinds.assign(**marked)), "Join them into one column")
+    at = answer(with_file(kinds.assign(**marked)), "Join these columns into one")
     assert sum(r"**pay**, **\***: 999 \(5×\)" in one.value for one in at.markdown) == 1  # one question of both
     assert undeclared(press(at, "data.again")) == [*kinds, *marked]  # and apart again
-    assert undeclared(edit(answer(at, "Join them into one column"), {2: {"use": False}})) == ["kind", "pay"]
+    assert undeclared(edit(answer(at, "Join these columns into one"), {2: {"use": False}})) == ["kind", "pay"]
     assert lines_of(at)["kind"]["values"] == "a; b; c"
     assert lines_of(at)["pay"]["also"] == "999"
     edit(at, {1: {"also": "999; none"}})
@@ -324,7 +324,7 @@ def test_columns_of_0_and_1_become_one_by_a_press_that_declares_nothing() -> Non
 def test_a_sum_at_the_end_is_left_out_by_a_press_and_back_when_asked_again() -> None:
     frame = people(60).assign(pay=[*[999] * 9, *range(1, 52)])
     total = pd.DataFrame([dict.fromkeys(frame, "") | {"town": "Total", "pay": frame["pay"].sum()}])
-    at = answer(with_file(pd.concat([frame, total])), "Leave this row out")
+    at = answer(with_file(pd.concat([frame, total])), "Leave this row of the file out")
     assert (lines_of(at)["pay"]["also"], "looks like a sum" in said(at)) == ("999", False)
     saved(at)
     assert (len(dataset(at).train), dataset(at).reading["skip_last"]) == (60, 1)

@@ -52,7 +52,7 @@ def test_without_test_rows_the_worst_column_of_the_released_counts_is_shown() ->
     rows = data()
     at = released(page(replace(rows, test=rows.test.head(0))), n_trees=3)
     assert "No rows were set aside for testing" in words(at)
-    assert [metric.label for metric in at.metric][1] == "⚠ Close columns"
+    assert [metric.label for metric in at.metric][1] == "⚠ Columns close to real"
     assert marked(at) == [True]
 
 

@@ -154,9 +154,9 @@ def test_canceled_redraws_keep_what_was_drawn_until_it_is_more(small: AppTest, m
 
     def canceled() -> float:
         with monkeypatch.context() as patch:
-            seen = cancel(patch, ": 5 of 6")
+            seen = cancel(patch, ": run 5 of 6")
             press(at, f"{REDRAWS}.go")
-            assert not any(": 6 of 6" in text for text in seen)
+            assert not any(": run 6 of 6" in text for text in seen)
         nothing_runs(run(at))
         assert shown(at) is first
         return bound(at)

@@ -28,7 +28,7 @@ def test_odds_before_a_run_are_those_after_it() -> None:
 @pytest.mark.parametrize("void", [{"naive_bayes.seed": 3}, {"given": data(source="inferred")}])
 def test_no_odds_stand_where_no_guarantee_can_hold(void) -> None:
     text = said(page(**void))
-    assert "No limit" in text
+    assert "No bound on epsilon" in text
     assert "in 100" not in text
 
 

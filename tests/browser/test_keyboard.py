@@ -109,7 +109,7 @@ def test_from_home_to_take_home(visitor):
     hands.reach("button", "Try it now")
     hands.press("Enter")
     expect(visitor.metrics.first).to_contain_text("1 · ")
-    hands.wait_for("Summary", "Show rows")
+    hands.wait_for("Summary", "Show synthetic and real rows")
     for name in ("Ledger", "Naive Bayes"):
         hands.reach("link", name)  # past the page's end, around to the menu
         hands.press("Enter")
@@ -122,7 +122,7 @@ def test_from_home_to_take_home(visitor):
     hands.back("button", "Run")
     hands.press("Enter")
     expect(visitor.metrics.first).to_contain_text("0.7 · ")
-    hands.wait_for("Summary", "Show rows")
+    hands.wait_for("Summary", "Show synthetic and real rows")
     page.wait_for_function("document.activeElement.classList.contains('st-key-verdict')")  # what was asked for is heard
     hands.to_tab("Download")
     hands.reach("button", "sample-synthetic-eps0.7.zip")

@@ -33,7 +33,7 @@ def test_cancel_keeps_what_is_finished_it_goes_on_and_all_is_taken_away(visitor)
     for name in ("Adaptive marginals", "MST"):  # which are slow, and no longer chosen
         page.get_by_role("button", name=name, exact=True).click()
         settle(page)
-    visitor.number("Repeats", 20)
+    visitor.number("Number of repeats", 20)
     visitor.run_button.click()
     under_way = page.get_by_text(re.compile(r"\b([4-9]|\d\d) of \d+ runs"))
     expect(under_way).to_be_visible(timeout=1000 * SECONDS)

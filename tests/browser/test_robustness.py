@@ -22,7 +22,7 @@ pytestmark = pytest.mark.browser
 SAMPLE = datasets.load("sample")
 MORE = "naive_bayes.redraws"
 LONG = 240_000  # milliseconds; many releases on a busy computer
-SOME = re.compile(r"Drawing 20 more: (?:[4-9]|1\d) of 20")  # three or more are drawn, and not all
+SOME = re.compile(r"Drawing 20 more releases: run (?:[4-9]|1\d) of 20")  # three or more are drawn, and not all
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +121,7 @@ def test_work_ends_soon_when_its_tab_is_closed(visitor, server, ledger, context)
     person = type(visitor)(page, server.address)
     person.try_now()
     person.tab("Paper")
-    person.number("Repeats", 20)
+    person.number("Number of repeats", 20)
     page.get_by_role("button", name="What the paper prints").click()
     expect(page.get_by_text("A repeat is 32 releases")).to_be_visible()
     page.keyboard.press("Escape")

@@ -44,7 +44,7 @@ def test_look_up_counts_matching_rows_and_secrets():
     rows = linkage.sample().train_sample
     for found in people.to_dict("records"):
         fits = rows[(rows[[*known]] == [found[name] for name in known]).all(axis=1)]
-        assert [found["matching rows"], found["of these, earn over 50K"]] == [len(fits), sum(fits["income"] == ">50K")]
+        assert [found["matching rows"], found["matches earning over 50K"]] == [len(fits), sum(fits["income"] == ">50K")]
 
 
 def test_noise_on_counts_is_two_sided_geometric_and_the_guess_right_as_often_as_epsilon_allows():

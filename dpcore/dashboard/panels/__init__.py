@@ -188,7 +188,7 @@ def chart(picture: Any, *, data: pd.DataFrame | None = None) -> None:
     spec = charts.on_phones(charts.specification(picture))
     st.vega_lite_chart(spec, width="stretch")  # its description is the text alternative
     if data is not None:
-        text, mark = say("Numbers"), say(REAL_DATA)
+        text, mark = say("Chart numbers"), say(REAL_DATA)
         draw_table(data, say("{title}. {mark}", title=text, mark=mark) if mark in picture.title.text else text)
 
 

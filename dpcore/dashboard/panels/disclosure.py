@@ -44,7 +44,7 @@ def draw_attack(page: str, shown: ShownRelease) -> None:
     if not isinstance(artifact, Model):
         names = sorted(schema.names, key=lambda name: name != target)
         how = {"attack": disclosure.ATTACKS[1], "rows": len(release.synthetic)}
-    sensitive: str = st.selectbox(say("Column that is guessed"), names, key=f"{page}.sensitive")
+    sensitive: str = st.selectbox(say("Column the attacker guesses"), names, key=f"{page}.sensitive")
     name, key = f"{page}.learned", f"learned {sensitive!r}"
     jobs.run_button(say("Try the attack"), name, "go", icon=":material/person_search:")
     data, memory = shown.data, shown.memory
@@ -81,7 +81,7 @@ def describe_limit(release: Release) -> str:
         text += say(half, sure=f"{100 * odds(epsilon):.4g}")
     if unit is not None and unit.id_column is None:
         more = limit_points(protection.of_one(unit, epsilon, release.ledger.delta))
-        words = phrase(" For a person with {rows:,} rows the limit is {points} points.")
+        words = phrase(" For a person with {rows:,} rows the limit is {points} percentage points.")
         text += say(words, rows=unit.max_contributions, points=more)
     return f"{text} {release.attackable}".strip()
 
@@ -100,12 +100,12 @@ def draw_result(found: pd.Series) -> None:
     texts = {
         say("Guessed right if the row took part"): f"{found['correct_in']:.1%}",
         say("Guessed right if the row did not take part"): f"{found['correct_out']:.1%}",
-        say("Difference, in points"): f"{100 * found['advantage']:+.1f}",
-        say("Limit, in points"): limit_points(bound) if math.isfinite(bound) else say("none"),
+        say("Difference by participation, in percentage points"): f"{100 * found['advantage']:+.1f}",
+        say("Limit of difference, in percentage points"): limit_points(bound) if math.isfinite(bound) else say("none"),
     }
     figures(texts)
     markdown(
-        "The difference is between {low:+.1f} and {high:+.1f} points ({sure:.0%} confidence). "
+        "The difference is between {low:+.1f} and {high:+.1f} percentage points ({sure:.0%} confidence). "
         "Another attack, or another row, may gain more: only the limit holds for all.",
         low=100 * found["low"],
         high=100 * found["high"],

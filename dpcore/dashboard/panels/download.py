@@ -29,7 +29,7 @@ def draw_download(page: str, shown: ShownRelease) -> None:
         st.info(say("This model holds noiseless counts of real rows. It is a baseline on screen only."))
         return
     with st.container(horizontal=True):
-        first, others = st.container(width="content"), st.popover(say("Other files"))
+        first, others = st.container(width="content"), st.popover(say("Other files to download"))
     markdown(
         "The zip holds what was released, its schema, settings and ledger, a notebook and a script "
         "that replay it, a report, and a card."

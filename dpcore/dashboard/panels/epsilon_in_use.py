@@ -13,7 +13,7 @@ IN_USE = (
     (phrase("US Census Bureau"), phrase("Counts for drawing districts, 2020"), "17.14", PERSON),
     (phrase("Apple"), phrase("Words that are new to its keyboard"), "16", DAY),
     (phrase("Apple"), phrase("Emojis that are used most"), "4", DAY),
-    (phrase("Google’s mobility reports"), phrase("How busy places were in the pandemic"), "2.64", DAY),
+    (phrase("Google (mobility reports)"), phrase("How busy places were in the pandemic"), "2.64", DAY),
     (phrase("Apple"), phrase("Which kinds of health data are used"), "2", DAY),
 )
 
@@ -30,7 +30,7 @@ def draw_answers(epsilon: float) -> None:
             "call **up to 1 strong** and up to 10 reasonable. **What is protected differs**: "
             "thirty days can cost up to thirty times the epsilon of one day."
         )
-        names = [say("who"), say("what for"), say("epsilon"), say("what it protects")]
+        names = [say("organization"), say("what was released"), say("epsilon"), say("what epsilon protects")]
         found = pd.DataFrame([[say(cell) for cell in row] for row in IN_USE], columns=names)
         st.dataframe(found, hide_index=True, width="content")
         caption(

@@ -112,5 +112,5 @@ def format_band(band: Band | None) -> str:
     """Return a band of forecast distances, in percentage points, as text; "–" for None."""
     if band is None:
         return "–"
-    low, high = (f"{100 * end:.{0 if end >= 0.1 else 1}f}" for end in (band.low, band.high))
-    return say("{low} to {high} points", low=low, high=high) if low != high else say("{points} points", points=low)
+    ends = (f"{100 * end:.{0 if end >= 0.1 else 1}f}" for end in (band.low, band.high))
+    return say("{points} percentage points", points=say(" to ").join(dict.fromkeys(ends)))

@@ -85,7 +85,7 @@ def draw_budget(shown: ShownRelease, found: Forest) -> None:
     several = bool(frame["per_tree"].any())
     if several:
         st.dataframe(epsilon_table(ledger), hide_index=True, width="content")
-    title = say("One tree") if several else say("From the root to a leaf")
+    title = say("Epsilon of one tree") if several else say("Epsilon from the root to a leaf")
     table = frame.drop(columns=["per_tree", "void"])
     panels.chart(charts.forest_budget(frame, title=title), data=table)
     left = frame.loc[frame["level"] < 0, "epsilon_claimed"].sum()
@@ -108,4 +108,4 @@ def epsilon_table(ledger: Ledger) -> pd.DataFrame:
     epsilons = [(claim(part.epsilon_claimed), limit(part.epsilon_nominal)) for part in way]
     rows = [(name, *both) for name, both in zip(names, epsilons, strict=True) if name]
     text = say("nominal (noise only)") if ledger.guarantee_void else say("can cost up to")
-    return pd.DataFrame(rows, columns=[say("part of the run"), say("claimed"), text])
+    return pd.DataFrame(rows, columns=[say("part of the run"), say("claimed epsilon"), text])

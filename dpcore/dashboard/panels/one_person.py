@@ -22,7 +22,7 @@ def draw_two_persons(page: str, model: Model) -> None:
     names = [name for name in columns if len(cells[name]) > 1]
     key = f"{page}.person.{hash(model.schema.columns)}"  # another schema has other controls
     markdown("**Two invented people.** Choose where they differ, and see what the model says.")
-    changed = st.multiselect(say("Columns in which the two people differ"), names, names[:1], escape, key=key)
+    changed = st.multiselect(say("Columns in which the two invented people differ"), names, names[:1], escape, key=key)
     typical = {name: list(found.values())[(len(found) - 1) // 2] for name, found in cells.items()}
     other = dict(typical)
     for cell, name in zip(st.columns(max(len(changed), 1)), changed, strict=False):
@@ -33,7 +33,7 @@ def draw_two_persons(page: str, model: Model) -> None:
             text = cell.selectbox(label, texts, (len(texts) + 1) // 2, key=own)
         other[name] = cells[name][text]
     found = model.predictions(pd.DataFrame([typical, other]))
-    titles = say("A typical invented person"), say("The invented person you changed")
+    titles = say("First invented person (typical)"), say("Second invented person (changed)")
     answers = zip(st.columns(2), titles, found.iloc[:, -2], found.iloc[:, -1], strict=True)
     for cell, title, answer, sure in answers:
         value = say("{answer} ({sure:.1%} sure)", answer=escape(str(answer)), sure=sure)

@@ -58,7 +58,7 @@ def draw_figures(page: str, data: Dataset, paper: str) -> None:
     style: dict[str, Any] = {"default": next(iter(sets)), "required": True, "format_func": escape}
     name = lasting(left.segmented_control, say("Data set"), f"{page}.set:{data.token}", [*sets], **style)
     data = sets[name]
-    count = int(lasting(right.number_input, say("Repeats"), f"{page}.repeats", 1, 20, REPEATS))
+    count = int(lasting(right.number_input, say("Number of repeats"), f"{page}.repeats", 1, 20, REPEATS))
     titles = {each.title: each for each in of_paper(paper)}
     figure = titles[segmented_choice(say("Figure"), f"{page}.figure", {each: say(each) for each in titles})]
     with st.popover(say("What the paper prints")):

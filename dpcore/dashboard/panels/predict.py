@@ -81,7 +81,7 @@ def predict_rows(page: str, model: Model) -> None:
         return FilePredictions(file.name, model, model.predictions(rows))
 
     request = None if file is None else (file.file_id, model, *options.items())
-    key, title = f"dpcore.predicted:{page}", phrase("Predicting")
+    key, title = f"dpcore.predicted:{page}", phrase("Predicting classes")
     found = jobs.read_upload(key, request, title, work, last=True)
     if found is not None and found.model is model:
         draw_answers(page, found)
@@ -116,7 +116,7 @@ def draw_answers(page: str, found: FilePredictions) -> None:
             known=len(known),
         )
     counts = rows[name].value_counts().reindex(list(model.classes_), fill_value=0).rename(index=str)
-    frame = counts.rename_axis(say("predicted")).reset_index(name=say("rows"))
+    frame = counts.rename_axis(say("predicted class")).reset_index(name=say("number of rows"))
     st.dataframe(frame, hide_index=True, width="content", key=f"{page}.predicted_counts")
     table, key = spreadsheet_csv(rows).encode("utf-8"), f"{page}.download_predictions"
     file_button(key, say("Download the predictions"), table, "predictions.csv", type="primary")

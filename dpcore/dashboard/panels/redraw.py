@@ -50,7 +50,7 @@ def draw_redraws(
     )
     name = f"{page}.redraws"
     made_of = replace(shown.data, schema=shown.release.schema)
-    void_guarantee.run_button(say("Draw {n} more", n=REDRAWS), name, "go", made_of, icon=":material/casino:")
+    void_guarantee.run_button(say("Draw {n} more releases", n=REDRAWS), name, "go", made_of, icon=":material/casino:")
     shelf, spending = session.shown_releases(), session.spending()
 
     def work(progress: Progress) -> None:
@@ -61,7 +61,7 @@ def draw_redraws(
 
         run_redraws(shown, spending, wanted, measure)
 
-    jobs.run(phrase("Drawing {n} more").format(n=REDRAWS), name, work)
+    jobs.run(phrase("Drawing {n} more releases").format(n=REDRAWS), name, work)
     if shown.redraws is None:
         return
     if (drawn := int(shown.redraws["run"].max())) < REDRAWS and not session.is_waiting(name):
@@ -114,7 +114,7 @@ def run_redraws(
     ledger = spending.open_ledger(data, method.relation, PURPOSE.format(n=REDRAWS, method=release.method), method.delta)
     made: Any = release.model if isinstance(release.artifact, Model) else release.synthetic
     read = partial(release_measures, release, Evaluator(data))
-    text = phrase("{run:,} of {n:,}")
+    text = phrase("run {run:,} of {n:,}")
     runs = [Run(again(method, k), {"run": k}, text.format(run=k, n=REDRAWS)) for k in range(1, REDRAWS + 1)]
     rows = 0 if isinstance(release.artifact, Model) else len(made)
     study = RedrawStudy(data, runs, rows, read=read, measure=measure)

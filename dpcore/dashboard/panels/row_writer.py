@@ -24,19 +24,19 @@ def draw_writer(page: str, shown: ShownRelease) -> None:
     )
     left, right, end = st.columns([1, 2, 1], vertical_alignment="bottom")
     rows = left.number_input(
-        say("Rows to write"), 1, None, shown.method.estimated_rows(), key=f"{name}.rows:{id(shown)}"
+        say("Synthetic rows to write"), 1, None, shown.method.estimated_rows(), key=f"{name}.rows:{id(shown)}"
     )
     label, file = say("File for the rows (.parquet or .csv)"), Path.home() / "synthetic.parquet"
     path = right.text_input(label, str(file), key=f"{name}.path:{id(shown)}").strip()
     replace = end.checkbox(say("Replace the file if it exists"), key=f"{name}.replace:{id(shown)}")
-    jobs.run_button(say("Write the rows"), name, "go", icon=":material/save:")
+    jobs.run_button(say("Write the synthetic rows"), name, "go", icon=":material/save:")
 
     def work(progress: Progress) -> None:
         hosting.require_own_computer()
         output = hosting.absolute_path(path)
         shown.memory[key] = shown.method.sample_to(output, rows, replace=replace, progress=progress)
 
-    jobs.run(phrase("Writing rows"), name, work)
+    jobs.run(phrase("Writing synthetic rows"), name, work)
     found: Path | None = shown.memory.get(key)
     if found is not None and found.exists():
         size = found.stat().st_size / 1e6

@@ -41,7 +41,7 @@ def draw_notices(shown: ShownRelease) -> None:
     elif release.guarantee_void:
         with st.container(key="band", horizontal=True, vertical_alignment="center"):
             st.markdown(f":red[:material/gpp_maybe: **{release.guarantee_void}**]", width="content")
-            with st.popover(say("Why?")):
+            with st.popover(say("Why the claim fails")):
                 for reason in dict.fromkeys(filter(None, ledger.to_frame()["reason"])):
                     st.markdown(escape(retold(str(reason))))
     if person := protection.for_person(release.schema.unit, ledger.epsilon_bound, ledger.delta):
@@ -72,7 +72,7 @@ def draw_summary(page: str, shown: ShownRelease, remark: str = "") -> None:
         if worst is not None:
             draw_worst_column(shown, worst)
         style: Any = {"key": f"{page}.show_rows", "help": say(remark) or None}
-        if st.toggle(say("Show rows"), **style):
+        if st.toggle(say("Show synthetic and real rows"), **style):
             draw_rows(page, shown)
     with top, st.container(key="verdict"):  # gets the focus after a run
         tiles = [epsilon_tile(shown), *found]
@@ -135,7 +135,7 @@ def classifier_tiles(page: str, shown: ShownRelease) -> list[Tile]:
     scores = found[0].set_index("model")["accuracy"]
     real(charts.classifier_scores, found[0], of=~found[0]["model"].isin([TREE, FOREST]))
     baseline = say("The baseline: always predict the most frequent class.")
-    majority = say("⚠ Majority class"), f"{scores[MAJORITY]:.1%}", baseline
+    majority = say("⚠ Majority-class accuracy"), f"{scores[MAJORITY]:.1%}", baseline
     return [(say("⚠ Accuracy"), f"{scores.iloc[0]:.1%}", ""), majority]
 
 

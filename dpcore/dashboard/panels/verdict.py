@@ -22,10 +22,10 @@ def verdict_tiles(found: Fidelity) -> list[Tile]:
     A relation is the dependence of two columns. A group is the rows with one value of a column; it
     is served worst if its other columns are furthest from the real ones.
     """
-    kept = f"{found.ties - len(found.lost_ties):,}/{found.ties:,}" if found.ties else say("no related pairs")
+    kept = f"{found.ties - len(found.lost_ties):,}/{found.ties:,}" if found.ties else say("no related columns")
     tiles = [
         close_columns_tile(found.close_columns, found.columns),
-        (say("⚠ Relations kept"), kept, describe_lost_relations(found)),
+        (say("⚠ Column relations kept"), kept, describe_lost_relations(found)),
     ]
     if found.worst is not None and found.largest is not None and found.worst.distance >= LEAST:
         group = f"{escape(found.worst.column)} = {escape(str(found.worst.value))}"
@@ -39,7 +39,7 @@ def close_columns_tile(close: int, columns: int) -> Tile:
     `close` of all `columns` are close.
     """
     text = say("Columns off by at most {points:.0f} percentage points, and no median far off.", points=100 * CLOSE)
-    return say("⚠ Close columns"), f"{close:,}/{columns:,}", text
+    return say("⚠ Columns close to real"), f"{close:,}/{columns:,}", text
 
 
 def column_names(found: Sequence[Center]) -> str:
@@ -61,7 +61,7 @@ def describe_lost_relations(found: Fidelity) -> str:
     first = found.lost_ties[:MOST_NAMED]
     names = ", ".join(f"{escape(tie.first)} × {escape(tie.second)}" for tie in first)
     more = " …" * (len(found.lost_ties) > MOST_NAMED)
-    return f"{text} {say('**Lost:** {names}.', names=names + more)}"
+    return f"{text} {say('**Relations lost:** {names}.', names=names + more)}"
 
 
 def describe_served_worst(worst: Group, largest: Group) -> str:

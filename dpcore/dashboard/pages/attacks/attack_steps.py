@@ -64,7 +64,7 @@ def draw_attack(page: str, name: str, settings: DrawSettings, attack: RunAttack)
             step = choice(st.segmented_control, label, f"{key}.step", STEPS, **look)
             epsilon = epsilon_slider(key, phrase("Epsilon"), EPSILONS) if step == "noise" else None
             chosen = settings(key)
-        lead, found = attack(*chosen, epsilon, seed_button(key, say("Draw again")))
+        lead, found = attack(*chosen, epsilon, seed_button(key, say("Redraw noise")))
     head.markdown(lead)
     if found is not None:
         draw_demonstration(found, left, right)

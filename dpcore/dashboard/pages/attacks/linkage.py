@@ -75,7 +75,7 @@ def look_up_people(known: tuple[str, ...], seed: int) -> pd.DataFrame:
     fits = [rows[(rows[columns] == person).all(axis=1)] for _, person in people.iterrows()]
     people.insert(0, say("person on the public list"), OTHERS[:LISTED])
     people.insert(1, say("matching rows"), [*map(len, fits)])
-    people.insert(2, say("of these, earn over 50K"), [(fit[SECRET] == RICH).sum() for fit in fits])
+    people.insert(2, say("matches earning over 50K"), [(fit[SECRET] == RICH).sum() for fit in fits])
     return people
 
 
@@ -111,10 +111,10 @@ def run_attack(known: tuple[str, ...], epsilon: float | None, seed: int) -> tupl
     if epsilon is None:
         frame = unique_shares(known)
         keep = say("Anyone who is unique in what others know is found, with or without a name.")
-        look: Any = {"what": say("columns that the attacker knows"), "found": say("unique")}
+        look: Any = {"what": say("columns that the attacker knows"), "found": say("unique people")}
         look |= {"title": say("People who are unique, and so found by name"), "at": len(known)}
         pictures = [charts.share_found(frame, most=len(KNOWABLE), **look), people]
-        figures, behind = {say("Found by name"): percent(found.mean())}, {say(NUMBERS): frame}
+        figures, behind = {say("People re-identified"): percent(found.mean())}, {say(NUMBERS): frame}
         return say(lead, n=len(known)), Demonstration(figures, pictures, keep, assumed, behind)
     if not found.any():
         return say("No one is unique in these columns. Choose more columns."), None
@@ -123,7 +123,7 @@ def run_attack(known: tuple[str, ...], epsilon: float | None, seed: int) -> tupl
         "values. The attacker guesses “more” about a unique person if the count is 1 or more."
     )
     drawn = np.random.default_rng(seed).uniform(np.finfo(float).tiny, 1.0, (2, LISTED))
-    people.insert(3, say("published count"), people[say("of these, earn over 50K")] + geometric_noise(epsilon, drawn))
+    people.insert(3, say("noisy count"), people[say("matches earning over 50K")] + geometric_noise(epsilon, drawn))
     shares = [(step, odds(step)) for step in WITH_NOISELESS]
     frame = pd.DataFrame(shares, columns=["epsilon", "share"])
     return say(lead), noisy_demonstration(frame, epsilon, assumed, people)

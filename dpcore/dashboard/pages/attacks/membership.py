@@ -21,7 +21,7 @@ from dpcore.dashboard.widgets import choice, number_choice
 from dpcore.language import phrase, say
 from dpcore.text import percent
 
-PUBLISHED = {2: phrase("each pair of values"), 1: phrase("each value")}
+PUBLISHED = {2: phrase("each value pair"), 1: phrase("each single value")}
 PEOPLE, STUDIES = (25, 50, 100, 200), 30
 
 

@@ -24,7 +24,7 @@ from dpcore.language import phrase, say
 from dpcore.text import odds
 
 RELEASES = {
-    "corrected": phrase("Corrected: one answer"),
+    "corrected": phrase("Corrected: one noisy count"),
     "published": phrase("As some papers publish it: 9 answers, charged as one"),
 }
 STATE = "dpcore.guessing"
@@ -73,9 +73,9 @@ def draw_round(page: str, rules: Rules, playing: Game) -> None:
     first, *cells = st.columns(3, gap="small")
     look: Any = {"on_click": playing.start_round, "args": (rules,), "width": "stretch"}
     look |= {"type": "secondary" if opened else "primary", "icon": ":material/casino:"}
-    first.button(say("New round"), key=f"{page}.game.deal", **look)
+    first.button(say("New game round"), key=f"{page}.game.deal", **look)
     look = {"disabled": not opened, "on_click": playing.submit_guess, "width": "stretch"}
-    guesses = {True: say("{name} is in", name=DANA), False: say("{name} is out", name=DANA)}
+    guesses = {True: say("{name} is in the table", name=DANA), False: say("{name} is not in the table", name=DANA)}
     for cell, (inside, guess) in zip(cells, guesses.items(), strict=True):
         cell.button(guess, key=f"{page}.game.{inside}", args=(inside,), **look)
     if one is not None:
@@ -85,7 +85,7 @@ def draw_round(page: str, rules: Rules, playing: Game) -> None:
         elif playing.guess == one.is_member:
             text = phrase(":green[:material/check_circle: Right]: {name} is {truth}")
         released = say("Released counts: {answers}.", answers=", ".join(map(str, one.answers)))
-        truth = say("in") if one.is_member else say("out")
+        truth = say("in the table") if one.is_member else say("out of the table")
         st.markdown(f"#### {released} {say(text, name=DANA, truth=truth)}")
 
 
@@ -97,7 +97,7 @@ def draw_scores(page: str, rules: Rules, playing: Game) -> None:
     if not playing.scores:
         return
     look = {"on_click": st.session_state.pop, "args": (STATE,), "width": "stretch"}
-    right.button(say("Forget all scores"), key=f"{page}.game.reset", **look)
+    right.button(say("Forget all game scores"), key=f"{page}.game.reset", **look)
     found = score_frame(playing)
     marks = pd.DataFrame({"epsilon": EPSILONS, "share": [odds(epsilon) for epsilon in EPSILONS]})
     panels.chart(charts.game_scores(found.assign(honest=found["mode"] == "corrected"), limit=marks))

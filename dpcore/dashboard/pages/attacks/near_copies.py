@@ -111,7 +111,7 @@ def run_attack(epsilon: float | None, seed: int) -> tuple[str, Demonstration]:
     bars["from"], bars["to"] = bars["distance"] - 0.5, bars["distance"] + 0.5
     look: Any = {"title": say("Distance of rows from the nearest real row"), "groups": groups}
     look["what"] = say("columns that differ from the nearest real row, of {columns}", **values)
-    figures = {say("Right about participants"): percent(inside), say("Right about others"): percent(outside)}
+    figures = {say("Right about participants"): percent(inside), say("Right about non-participants"): percent(outside)}
     assumed = say(
         "After Yao and others (2025), “The DCR delusion”. People are looked up by age, sex, education, marital "
         "status and occupation. Each release is one draw with noise from a seed, for teaching."

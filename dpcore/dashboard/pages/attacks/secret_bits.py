@@ -30,7 +30,7 @@ BITS = np.random.default_rng(0).integers(0, 2, PEOPLE).astype(bool)
 def draw_settings(key: str) -> tuple[int]:
     """Draw the choice of how many counts are released; return that number in a tuple."""
     look: Any = {"value": 500, "format_func": "{:,}".format}
-    return (lasting(st.select_slider, say("Queries"), f"{key}.questions", COUNTS, **look),)
+    return (lasting(st.select_slider, say("Number of queries"), f"{key}.questions", COUNTS, **look),)
 
 
 @remembered
@@ -82,7 +82,7 @@ def run_attack(number: int, epsilon: float | None, seed: int) -> tuple[str, Demo
         frame = noiseless_share(seed)
         share = percent(frame.loc[frame["number"] == number, "share"].iloc[0])
         look: Any = {"at": number, "what": say("queries"), "most": COUNTS[-1], "lowest": 0.4}
-        look |= {"title": say("Secrets that noiseless counts reveal"), "found": say("right")}
+        look |= {"title": say("Secrets that noiseless counts reveal"), "found": say("secrets guessed right")}
         pictures, behind = [charts.share_found(frame, **look), answers], {say(NUMBERS): frame}
         keep = phrase("Counts are not harmless: {number:,} noiseless counts reveal {share} of all secrets.")
         keep = say(keep, share=share, **values)

@@ -102,7 +102,7 @@ def draw_settings(key: str, data: Dataset) -> tuple[OwnRow, int]:
     name = choice(cells[0].selectbox, say("Method"), f"{key}.method", titles)
     kind: type[PrivateEstimator] = METHODS[name]
     modes = {mode: words for mode, words in twin_worlds.MODES.items() if mode in kind.modes}
-    mode = choice(cells[1].selectbox, say("Version"), f"{key}.mode.{len(modes)}", modes, len(modes) - 1)
+    mode = choice(cells[1].selectbox, say("Method version"), f"{key}.mode.{len(modes)}", modes, len(modes) - 1)
     rows, other = len(data.train_sample), 1
     row = lasting(cells[3].number_input, say("Row number of the person"), f"{key}.row:{data.token}", 1, rows, 1)
     with cells[2]:

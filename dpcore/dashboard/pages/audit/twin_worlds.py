@@ -38,7 +38,7 @@ from dpcore.text import Verdict, claim, limit
 MODES = {"published": phrase("As published"), "corrected": phrase("Corrected")}
 EPSILONS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 10.0, 19.0)
 TRIALS = (20, 50, 100, 200, 300, 400, 500, 1_000, 1_500, 2_000, 3_000, 4_000, 6_000, 10_000)
-RUNNING = phrase("Running both worlds")
+RUNNING = phrase("Running on neighboring data sets")
 USUAL = 0.007  # seconds of one run on a usual computer
 MOST_KEPT, MOST_SHOWN = 30, 14
 NAMES = ("method", "mode")  # that a case's key says, too
@@ -46,7 +46,7 @@ LETTERS = "abcdnwxyz"  # columns of the audit cases; COLUMNS has one word for ea
 COLUMNS = phrase("smokes drives votes rents visits swims town ill sings")
 VERDICTS = {  # heading and sentence of each verdict
     Verdict.FAILS: (
-        phrase("## :red[:material/gavel: Caught]"),
+        phrase("## :red[:material/gavel: Caught: claim refuted]"),
         phrase("95% sure: the attacked run can cost epsilon {least} or more. Claimed: {claimed}."),
     ),
     Verdict.OPEN: (
@@ -155,7 +155,7 @@ def draw_settings(page: str) -> tuple[Case, int]:
     name = choice(cells[0].selectbox, say("Method"), f"{page}.method", titles)
     modes = {mode: words for mode, words in MODES.items() if cases.cases_of(name, mode)}
     look: Any = {"usual": next(iter(modes)), "horizontal": True}
-    mode = choice(cells[1].radio, say("Version"), f"{page}.mode", modes, **look)
+    mode = choice(cells[1].radio, say("Method version"), f"{page}.mode", modes, **look)
     with settings_drawer():
         found = {case.key: case for case in cases.cases_of(name, mode)}
         names, label = {key: case.title for key, case in found.items()}, say("What is attacked")
@@ -245,6 +245,6 @@ def epsilon_text(written: Callable[[float], str], epsilon: float) -> str:
 def draw_explanation(case: Case) -> None:
     """Draw the drawer that explains the terms of an audit, one sentence each."""
     neighbors = controls.relation_words(case.estimator.relation, case.schema.persons is not None)
-    with st.expander(say("How to read this")):
+    with st.expander(say("How to read this audit")):
         number = case.statistic_title[0].lower() + case.statistic_title[1:]
         markdown(READING, neighbors=say(neighbors).lower(), number=number)

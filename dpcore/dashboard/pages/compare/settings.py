@@ -52,7 +52,7 @@ def draw_settings(page: str, data: Dataset, usual: Config | None) -> None:
         if shown is not None and shown.config.to_json(data) != config.to_json(data):
             widgets.note_outdated()
         with right, shell.mendable():
-            caption("On Run: {charge}", charge=sweep_runs.format_charge(config, data))
+            caption("Pressing Run: {charge}", charge=sweep_runs.format_charge(config, data))
     controls.note_missing(page, missing)
 
 

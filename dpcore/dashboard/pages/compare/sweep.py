@@ -42,9 +42,9 @@ def methods_of_pages(*pages: str) -> Offered:
 GROUPS: Mapping[str, Offered] = {
     phrase("Synthesizers"): methods_of_pages("naive_bayes", "networks", "taxonomy"),
     phrase("Classifiers"): methods_of_pages("forests"),
-    phrase("Local"): methods_of_pages("responses"),
+    phrase("Local methods"): methods_of_pages("responses"),
 }
-LOCAL = tuple(GROUPS["Local"])
+LOCAL = tuple(GROUPS["Local methods"])
 CATALOG: Offered = {name: way for offered in GROUPS.values() for name, way in offered.items()}
 # The papers' AVD (average variation distance) is called a distance on screen.
 DISTANCES = (phrase("1-way distance"), phrase("2-way distance"), phrase("3-way distance"))
@@ -115,13 +115,13 @@ def draw_controls(page: str, data: Dataset, usual: Config | None) -> tuple[Confi
     left, right = st.columns(2, gap="large")
     with left:
         epsilons = draw_pills(f"{page}.epsilons", say("Epsilons"), EPSILONS, (0.5,), "{:g}".format)
-        modes = draw_pills(f"{page}.modes", say("Versions"), list(MODES), ["corrected"], lambda mode: say(MODES[mode]))
+        modes = draw_pills(f"{page}.modes", say("Method version"), [*MODES], ["corrected"], lambda one: say(MODES[one]))
         relation = controls.relation_picker(page, persons=data.schema.persons is not None)
     with right:
-        label = say("Measures")
+        label = say("Quality measures")
         measures = draw_pills(f"{page}.measures", label, MEASURES, ["2-way AVD"], lambda one: say(measure_name(one)))
         model = lasting(st.selectbox, say("Classifier"), f"{page}.model", MODELS, format_func=say)
-        repeats = lasting(st.number_input, say("Repeats"), f"{page}.repeats", 1, MOST_REPEATS, REPEATS)
+        repeats = lasting(st.number_input, say("Number of repeats"), f"{page}.repeats", 1, MOST_REPEATS, REPEATS)
         note = say("For teaching: a seed gives the same noise again. Anyone who knows the seed can subtract the noise.")
         seed = lasting(st.number_input, say("Seed (empty: none)"), f"{page}.seed", *SEEDS, step=1, help=note)
     how = {"epsilons": epsilons, "repeats": repeats, "measures": measures, "models": [model]}

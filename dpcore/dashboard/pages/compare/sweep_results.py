@@ -24,7 +24,7 @@ from dpcore.export.rendering import spreadsheet_csv
 from dpcore.language import phrase, retold, say
 from dpcore.text import claim, number
 
-AXES = {"claimed": phrase("claimed"), "proved": phrase("proven at most")}
+AXES = {"claimed": phrase("claimed epsilon"), "proved": phrase("proven bound on epsilon")}
 EXPLAINED = {
     "accuracy": phrase(
         "Share of real test rows that are predicted right, by the released classifier or one that "
@@ -81,7 +81,7 @@ def draw_answer(page: str, made: Comparison, good: pd.DataFrame) -> None:
     measures: dict[str, str] = {name: measure_name(name) for name in made.config.measures}
     axis, differ = "claimed", good["epsilon_claimed"] != good["epsilon_bound"]
     with st.container(horizontal=True, key="switches"):
-        metric = segmented_choice(say("Measure"), f"{page}.measure", measures, label_visibility="collapsed")
+        metric = segmented_choice(say("Quality measure"), f"{page}.measure", measures, label_visibility="collapsed")
         if len(made.config.epsilons) > 1 and not made.void and differ.any():
             axis = segmented_choice(say("Epsilon on the axis"), f"{page}.axis", AXES)
     frame = good[good["metric"] == metric].dropna(subset=["value"])
@@ -112,7 +112,7 @@ def draw_chart(axis: str, made: Comparison, frame: pd.DataFrame, metric: str, re
         hollow = frame["mode"] == MODES["published"]
         names = frame["series"].map(lambda name: say("{method}, as published", method=name))
         proven = frame["epsilon_bound"].map(lambda bound: say("proven at most {bound}", bound=number(bound)))
-        proven = proven.where(np.isfinite(frame["epsilon_bound"]), say("nothing proven")).where(hollow, "")
+        proven = proven.where(np.isfinite(frame["epsilon_bound"]), say("no epsilon proven")).where(hollow, "")
         rows = frame.assign(name=frame["series"].where(~hollow, names), note=proven, hollow=hollow)
         if 0 < frame["series"].isin(LOCAL).mean() < 1:
             caption(
@@ -146,6 +146,6 @@ def draw_downloads(page: str, made: Comparison) -> None:
     text, icon = made.config.to_json(made.data).encode(), ":material/download:"
     with st.container(horizontal=True):
         name = "comparison-do-not-publish.csv"
-        st.download_button(say("Runs (CSV)"), table, name, key=f"{page}.csv", icon=icon)
+        st.download_button(say("Download runs (CSV)"), table, name, key=f"{page}.csv", icon=icon)
         name = "comparison-config.json"
         st.download_button(say("Configuration of all runs (JSON)"), text, name, key=f"{page}.json", icon=icon)

@@ -28,7 +28,7 @@ from dpcore.text import number
 PURPOSES = [phrase("Comparison: {method} | corrected")]
 PURPOSES += [phrase("Comparison: {method} | as published")]
 PURPOSES += [phrase("Comparison: {method} | as printed")]
-FINISHED = phrase("finished already: no charge")
+FINISHED = phrase("finished: no charge")
 CHARGED = phrase("Every run is a release of the same rows, and will be charged to your privacy budget.")
 SPENT = phrase("{count:,} of {planned:,} runs, proven at most epsilon {spent} so far")
 

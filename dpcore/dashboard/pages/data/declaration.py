@@ -85,9 +85,9 @@ def make_questions(rows: Intake, schema: Schema, left: Sequence[str]) -> list[Ta
         found.append(TableQuestion(text, details=lambda: draw_inferred_columns(rows, schema, left)))
     for note in rows.notes:
         ends = [end for end, beginning in ENDS.items() if note.startswith(beginning) and rows.content is not None]
-        answers = {say("Leave this row out"): partial(intake.skip_row, end) for end in ends}
+        answers = {say("Leave this row of the file out"): partial(intake.skip_row, end) for end in ends}
         text = escape(retold(note))
-        found.append(TableQuestion(text, [text], answers | {say("Seen"): None}))
+        found.append(TableQuestion(text, [text], answers | {say("Dismiss note"): None}))
     if gone := lost_taxonomies(schema, rows.schema):
         text = say(DROPPED, names=escape(", ".join(gone)))
         found.append(TableQuestion(text, [text]))
@@ -107,7 +107,7 @@ def draw_inferred_columns(rows: Intake, schema: Schema, left: Sequence[str]) -> 
     markdown("Declare all values that could occur. Rounding bounds outward protects no one.")
     lines = {name: schema[name].values_text for name in left}
     st.dataframe(pd.DataFrame({say("Public values"): lines}), height=220, key="data.lines")
-    jobs.request_button(say("Use without a guarantee"), rows.request, "unproved", type="tertiary")
+    jobs.request_button(say("Use table without a guarantee"), rows.request, "unproved", type="tertiary")
 
 
 def rare_values(rows: Intake, schema: Schema, left: Sequence[str]) -> Rare:
@@ -170,13 +170,13 @@ def draw_use_button(rows: Intake, schema: Schema, left: Sequence[str], share: fl
     action = say("Use this table") if plan is None else plan.label
     look: Any = {"type": "primary", "icon": ":material/check:", "width": "stretch"}
     if left:
-        action = say("This is public: {action}", action=action[0].lower() + action[1:])
+        action = say("Schema is public: {action}", action=action[0].lower() + action[1:])
     if exact := [name for name in left if was_edited(round_bounds_outward(schema[name]), schema[name])]:
         look |= {"disabled": True, "help": say(SINGLE, columns=escape(", ".join(exact)))}
     with at:
         if now.token != rows.token_of(share) or now.schema != schemas["use"]:
             jobs.request_button(action, rows.request, "use", **look)
-        elif st.button(say("Next: choose a method"), key="data.next", **look):
+        elif st.button(say("Next: open a method’s page"), key="data.next", **look):
             open_page("networks")  # its default method keeps most
     pressed = jobs.waiting_run(rows.request)  # declares the schema that was on the screen
     if plan is None:

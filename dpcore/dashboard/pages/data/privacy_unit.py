@@ -42,7 +42,7 @@ def draw_settings(bar: Any, rows: Intake, used: Sequence[str], key: str) -> tupl
     are what the schema says besides its columns: class, row count, privacy unit, rules.
     """
     schema, share = rows.schema, 0.0
-    with bar.popover(say("Change"), type="tertiary", key="data.change"):
+    with bar.popover(say("Change public settings"), type="tertiary", key="data.change"):
         unit = draw_privacy_unit(rows, used, key)
         target = column_choice(say("Class column"), used, schema.target, key=f"data.target:{key}")
         if rows.dataset is None and target:
@@ -54,7 +54,7 @@ def draw_settings(bar: Any, rows: Intake, used: Sequence[str], key: str) -> tupl
         others = [name for name in used if unit is None or name != unit.id_column]
         kept = rules.draw_rules(rows, others, key)
         known = rows.answers or rows.before_join or {*SKIPPED} & {*rows.options}
-        fresh, label = not known, say("Ask all questions again")
+        fresh, label = not known, say("Ask again about this table")
         st.button(label, key="data.again", on_click=rows.ask_again, disabled=fresh)
     public = {"target": target, "max_rows": most, "unit": unit, "rules": kept}
     return public | {"proposed_rules": rules.known_proposals(rows, kept)}, share

@@ -21,7 +21,7 @@ MOST_PILLS = 30  # options shown at once; more go into a drop-down list
 class TableQuestion:
     """A question in Markdown, with answers as buttons, and details behind a button.
 
-    `answers` has a callback by the text on its button; None, as of "Seen" (the only answer if there
+    `answers` has a callback by the text on its button; None, as of "Dismiss note" (the only answer if there
     are no others), dismisses the question. `parts` are the keys of what was asked. A dismissed
     question returns with any new part. `details` draws more.
     """
@@ -39,12 +39,12 @@ def draw_questions(questions: Sequence[TableQuestion], rows: Intake) -> None:
         for one in left:
             row = st.container(horizontal=True, vertical_alignment="center", gap="small")
             row.container().markdown(one.text)
-            for answer, act in (one.answers or {say("Seen"): None}).items() if one.parts else ():
+            for answer, act in (one.answers or {say("Dismiss note"): None}).items() if one.parts else ():
                 press: Any = act or partial(rows.answers.update, one.parts)
                 key = f"data.answer.{answer}:{hash(one.text)}"
                 row.button(answer, key=key, on_click=press, type="tertiary")
             if one.details is not None:
-                with row.popover(say("Show details"), type="tertiary", width="content"):
+                with row.popover(say("Show details of the question"), type="tertiary", width="content"):
                     one.details()
 
 
@@ -62,8 +62,8 @@ def draw_selection(
     if few:  # pills show Markdown
         look = {"selection_mode": "multi", "format_func": lambda one: escape(write(one))}
     choose = st.pills if few else st.multiselect
-    chosen = choose(say("Choose some (for your eyes only)"), options, key=key, **look)
-    label = say("Declare these") if chosen or not every else say("Declare all")
+    chosen = choose(say("Choose options (for your eyes only)"), options, key=key, **look)
+    label = say("Declare chosen options") if chosen or not every else say("Declare all options")
     press.button(label, f"data.take:{key}", None, act, (chosen or options,), disabled=not (chosen or every))
 
 
@@ -88,6 +88,6 @@ def column_questions(rows: Intake, used: Collection[str]) -> Iterator[TableQuest
         details = partial(st.markdown, "; ".join(lines)) if lines[SHOWN:] else None
         both = groups[proposed].values()
         flags = [one.flags for words, one in both if one.flags and repr(one.flags[-1]) in words]
-        join: Any = {say("Join them into one column"): partial(rows.changes.update, flags=flags)}
-        answers = join | {say("Seen"): None} if flags and rows.path is None else {}
+        join: Any = {say("Join these columns into one"): partial(rows.changes.update, flags=flags)}
+        answers = join | {say("Dismiss note"): None} if flags and rows.path is None else {}
         yield TableQuestion(text, groups[proposed], answers, details)

@@ -74,4 +74,4 @@ def known_proposals(rows: Intake, rules: Sequence[str]) -> tuple[str, ...]:
 def summary_parts(schema: Schema) -> list[str]:
     """Return the declared rules in a few words, as a list with one text, or an empty list."""
     few = ", ".join(map(escape, schema.rules[:SHOWN])) + " …" * (len(schema.rules) > SHOWN)
-    return [say("rules kept: {rules}", rules=few)] if schema.rules else []
+    return [say("schema rules kept: {rules}", rules=few)] if schema.rules else []

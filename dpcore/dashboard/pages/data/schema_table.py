@@ -34,8 +34,8 @@ from dpcore.text import as_text
 WORDS = {"categorical": phrase("category"), "ordered": phrase("ordered category")}
 WORDS |= {"integer": phrase("whole number"), "continuous": phrase("number"), "date": phrase("date")}
 OUTSIDE = ("refuse", "clip")
-WORDS |= {"refuse": phrase("refuse"), "clip": phrase("nearest, or missing")}
-ORIGINS = {"proposed": phrase("your rows, declared"), "document": phrase("schema file")}
+WORDS |= {"refuse": phrase("refuse the data"), "clip": phrase("nearest value, or missing")}
+ORIGINS = {"proposed": phrase("from rows, declared"), "document": phrase("schema file")}
 CELLS = ("use", "name", "kind", "values", "missing", "from", "outside", "also", "form")
 EMPTY = {"kind": "categorical", "values": "", "form": "", "also": ""}
 SHOWN, MOST_LINES, LINE = "data.origins", 20, 37.2  # key; lines shown at once; pixels of a line
@@ -197,7 +197,7 @@ def column_origins(rows: Intake, schema: Schema, left: Collection[str]) -> dict[
     found = {one.name: say(words, reason=retold(one.reason)) for one in rows.column_types if not one.keep}
     for column in schema:
         words = ORIGINS.get(column.origin, phrase("declared"))
-        found[column.name] = say("read off your rows") if column.name in left else say(words)
+        found[column.name] = say("inferred from rows") if column.name in left else say(words)
     if schema.persons is not None:
         found[str(schema.persons.id_column)] = say("tells persons apart")
     return found
@@ -217,17 +217,17 @@ def draw_editor(rows: Intake, key: str) -> pd.DataFrame:
     """Draw the editable table of the schema, and return it with its edits."""
     text, box = column_config.TextColumn, column_config.CheckboxColumn
     pick: Any = partial(column_config.SelectboxColumn, format_func=lambda one: say(WORDS[str(one)]))
-    size, wide = (1.4, 190) if is_class_size() else (1.0, 250)
+    size, wide = (1.4, 190) if is_class_size() else (1.0, 220)
     columns: dict[str, Any] = {
         "use": box(say("Use"), width=round(64 * size)),
         "name": text(say("Column"), width=round(125 * size), pinned=True),
-        "kind": pick(say("Kind"), width=round(132 * size), options=list(KINDS)),
+        "kind": pick(say("Column type"), width=round(132 * size), options=list(KINDS)),
         "values": text(say("Public values"), width=round(wide * size), help=say(HOW)),
-        "missing": box(say("Missing"), width=round(100 * size)),
-        "from": text(say("Source"), width=round(145 * size), help=say("For your eyes only.")),
+        "missing": box(say("May be missing"), width=round(130 * size)),
+        "from": text(say("Declaration source"), width=round(145 * size), help=say("For your eyes only: not released.")),
         "outside": pick(say("Values out of range"), width=round(140 * size), options=OUTSIDE, required=True),
         "also": text(say("Missing codes"), help=say("Numbers or dates that mean missing, such as 999; -9.")),
-        "form": text(say("Format"), help=say("Such as $1,234.50; of dates, d/m/y, m/d/y, ymd or d-mon-y.")),
+        "form": text(say("Cell format"), help=say("Such as $1,234.50; of dates, d/m/y, m/d/y, ymd or d-mon-y.")),
     }
     shown = st.session_state.get(SHOWN, {}).get(key) or column_origins(rows, rows.schema, rows.inferred_columns)
     st.session_state[SHOWN] = {key: shown}

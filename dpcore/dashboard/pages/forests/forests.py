@@ -17,7 +17,7 @@ from dpcore.methods.base import PrivateEstimator
 from dpcore.methods.trees.base import ForestClassifier, sizes_for
 
 PAGE = "forests"
-SURVEY = [phrase("mechanism"), phrase("noise"), phrase("framework"), phrase("data")]
+SURVEY = [phrase("mechanism"), phrase("noise"), phrase("query framework"), phrase("data types")]
 
 
 def model_parts(shown: ShownRelease, _: Dataset) -> Parts:

@@ -27,7 +27,7 @@ def draw_lessons() -> None:
             look = {"on_click": lessons.begin_lesson, "args": (name,), "width": "stretch"}
             st.button(f"**{say(lesson.title)}**{done}", key=f"home.lesson.{name}", **look)
             caption(lesson.promise)
-    with st.popover(say("Plan for 90 minutes"), icon=":material/schedule:", width="stretch"):
+    with st.popover(say("Lesson plan, 90 minutes"), icon=":material/schedule:", width="stretch"):
         markdown("**30 minutes each**: lesson 1; lesson 2; lesson 3 with steps 4 and 5 of the last.")
         # Links would lead nowhere in the download.
         notes = LINK.sub(r"\1", NOTES.read_text(encoding="utf-8"))
@@ -66,7 +66,7 @@ def draw_upload() -> None:
 @st.fragment
 def draw_first_release() -> None:
     """Draw the panel that releases the bundled sample at a chosen epsilon, with its odds."""
-    st.header(say("What if"), anchor=False)
+    st.header(say("Choose epsilon"), anchor=False)
     epsilon = choose_epsilon("home", 1.0, EPSILONS)
     show_odds(epsilon)
     note = say("Make one synthetic copy of the bundled, census-like sample at this epsilon (a few seconds).")

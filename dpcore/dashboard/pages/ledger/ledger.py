@@ -50,7 +50,7 @@ def read_accounts() -> list[Account] | None:
                 "with the file if it is your latest copy; its totals may be too small from then on."
             )
             go_on = mendable()(session.ledger_store().accept_content)
-            st.button(say("Go on with the file's content"), on_click=go_on, key="ledger.go_on")
+            st.button(say("Go on with the ledger file's content"), on_click=go_on, key="ledger.go_on")
         return None
     return sorted(found, key=lambda line: (line.dataset_key != dataset_key(used), line.key != used))
 
@@ -58,10 +58,10 @@ def read_accounts() -> list[Account] | None:
 def draw_new_ledger_buttons(**look: Any) -> None:
     """Draw the buttons that begin a new ledger: in a new file, or for this session only."""
     with st.container(horizontal=True):
-        label = say("Set the file aside and begin a new one")
+        label = say("Set the ledger file aside and begin a new one")
         st.button(label, "ledger.aside", on_click=set_ledger_aside, **look)
         look |= {"on_click": session.use_ledger_file, "args": (None,)}
-        st.button(say("Keep this session only"), "ledger.session", **look)
+        st.button(say("Keep ledger for this session only"), "ledger.session", **look)
 
 
 @mendable()
@@ -84,7 +84,7 @@ def draw_account(account: Account, accounts: list[Account]) -> None:
     left, right = st.columns([4.4, 1], vertical_alignment="center")
     whom = say(account.relation.sentence_for(account.protects))
     left.header(f"{escape(account.name)} · {format_promise(account)}", anchor=False, help=whom)
-    with right.popover(say("No cap") if cap is None else say("Cap: {cap}", cap=number(cap)), width="stretch"):
+    with right.popover(say("No cap") if cap is None else say("Budget cap: {cap}", cap=number(cap)), width="stretch"):
         draw_cap(account, cap, key)
     if account.looks:
         draw_totals(account)
@@ -128,14 +128,14 @@ def draw_cap(account: Account, cap: float | None, key: str) -> None:
     `key` is part of the controls' keys.
     """
     label, act = say("Refuse runs if the total would exceed"), session.ledger_store().set_cap
-    look: Any = {"placeholder": say("no cap"), "key": f"ledger.cap.{key}"}
+    look: Any = {"placeholder": say("no budget cap"), "key": f"ledger.cap.{key}"}
     wish = st.number_input(label, 0.0, 1e6, cap, step=0.5, **look)
     named = account.key, account.name, account.relation
     change = mendable()(partial(act, *named, delta=account.delta))
     look = {"on_click": change, "args": (wish,), "disabled": wish is None}
-    st.button(say("Set the cap"), f"ledger.set.{key}", **look)
+    st.button(say("Set the budget cap"), f"ledger.set.{key}", **look)
     if cap is not None:
-        st.button(say("Lift the cap"), f"ledger.free.{key}", on_click=change, args=(None,))
+        st.button(say("Lift the budget cap"), f"ledger.free.{key}", on_click=change, args=(None,))
 
 
 def draw_totals(account: Account) -> None:
@@ -144,7 +144,7 @@ def draw_totals(account: Account) -> None:
     rows = account.measure.group_factor(1 if unit is None or unit.id_column else unit.max_contributions)
     gained = account.measure.log_odds_gained(account.totals.bound * rows)
     claimed, bound = claim(account.epsilon_claimed), limit(account.epsilon_bound)
-    labels = say("Releases"), say("Claimed"), say("Proven at most"), say("Odds")
+    labels = say("Releases"), say("Claimed epsilon"), say("Epsilon (proven at most)"), say("Worst-case belief")
     values = f"{account.looks:,}", claimed, bound, short_odds(gained)
     figures(dict(zip(labels, values, strict=True)))
     sentence = odds_sentence(gained, phrase("these releases, and nothing else"), account.delta)
@@ -216,7 +216,7 @@ def compare_accounts(other: Account, account: Account) -> str:
     else:
         here = say("Totals leave out guarantees for other privacy units, relations or deltas.")
     if other.void_looks:
-        here += f" {say('Releases without a guarantee there are in no total.')}"
+        here += f" {say('No total counts the releases of that data without a guarantee.')}"
     lead = phrase("**Besides, releases of this file ({name}, {promise}) can cost up to {spent}.** {here}")
     values = {"name": escape(other.name), "promise": format_promise(other), "spent": format_spent(other)}
     return say(lead, here=here, **values)
@@ -242,7 +242,7 @@ def draw_location() -> None:
                 "lost, unpack the copy into an empty folder, and name it with DPCORE_LEDGER."
             )
             look: Any = {"key": "ledger.copy", "on_click": "ignore", "icon": ":material/download:", "help": note}
-            st.download_button(say("Save a copy"), store.copy, "ledger-copy.zip", "application/zip", **look)
+            st.download_button(say("Save a ledger copy"), store.copy, "ledger-copy.zip", "application/zip", **look)
             label = say("I want a new ledger: totals begin at 0, but earlier charges stay spent")
             draw_new_ledger_buttons(disabled=not st.checkbox(label, key="ledger.sure"))
             caption("Setting the ledger aside affects all your open tabs; nothing is deleted.")
@@ -250,9 +250,9 @@ def draw_location() -> None:
             markdown("This ledger lasts **for this session only**: later totals lack its charges, and are too small.")
             if not session.is_ledger_temporary():
                 path = ledger_path()
-                st.button(say("Keep it in a file"), on_click=session.use_ledger_file, args=(path,), key="ledger.keep")
+                st.button(say("Keep ledger in file"), on_click=session.use_ledger_file, args=(path,), key="ledger.keep")
                 caption("The file will be {path}. It will lack the earlier charges of this session.", path=path)
-        folder = store.path.parent / "sweeps" if store.kept else say("memory")
+        folder = store.path.parent / "sweeps" if store.kept else say("the server’s memory")
         caption("Comparisons keep aggregates of real rows, noiseless and not private, in {at}.", at=folder)
         if earlier_path := st.session_state.get("dpcore.books.aside"):
             caption("The earlier ledger is in {path}.", path=earlier_path)

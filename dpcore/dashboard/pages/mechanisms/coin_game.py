@@ -55,7 +55,7 @@ def play_once(key: str) -> Demonstration | None:
     caption(rule, chance=percent(p0))
     label, look = say("Have you ever cheated in an exam?"), {"format_func": say, "horizontal": True}
     truth = ANSWERS.index(lasting(st.radio, label, f"{key}.truth", ANSWERS, **look))
-    found = last_draw(f"{key}.toss", say("Toss"), ":material/casino:", answer_with_coin, p0, truth)
+    found = last_draw(f"{key}.toss", say("Toss the coin"), ":material/casino:", answer_with_coin, p0, truth)
     if found is None:
         return None
     (p0, truth), (honest, said) = found
@@ -89,7 +89,7 @@ def play_crowd(key: str) -> Demonstration | None:
     p0 = share_slider(say(COUNTED), f"{key}.p0", 5, 95, 50, 5)
     share = share_slider(say("Share whose true answer is yes"), f"{key}.share", 0, 100, 30)
     look: Any = {"value": 1_000, "format_func": "{:,}".format}
-    people = lasting(st.select_slider, say("People"), f"{key}.people", PEOPLE, **look)
+    people = lasting(st.select_slider, say("Number of people"), f"{key}.people", PEOPLE, **look)
     found = last_draw(f"{key}.ask", say("Ask the crowd"), ":material/groups:", ask_crowd, p0, share, people)
     if found is None:
         return None
@@ -104,10 +104,10 @@ def play_crowd(key: str) -> Demonstration | None:
     revealed = lasting(st.toggle, label, f"{key}.reveal")
     said, estimate = (percent(estimates[name].iloc[0], TENTHS) for name in ("said", "estimate"))
     return Demonstration(
-        {say("Reported yes"): said, say("Estimate"): estimate, say("Truth"): percent(share)},
+        {say("Share that reported yes"): said, say("Estimated share"): estimate, say("True share"): percent(share)},
         [charts.coin_estimates(estimates, truth=share), charts.crowd(counts, revealed=revealed)],
         "Coins alone make {chance} of people say yes: the estimate is ({said} − {chance}) / {p0:g} = {estimate}.",
         "Every person follows the rule; only their coins are random.",
-        {say("One row per crowd"): (100 * estimates).round(1).add_suffix(", %")},
+        {say("Estimates, one row per crowd"): (100 * estimates).round(1).add_suffix(", %")},
         values={"chance": percent((1 - p0) / 2), "said": said, "p0": p0, "estimate": estimate},
     )

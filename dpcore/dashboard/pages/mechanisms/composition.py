@@ -37,7 +37,7 @@ def repeated_queries(key: str) -> Demonstration:
     values = {"delta": SMALL_DELTA, "likely": number(likely), "worst": number(worst)}
     label = say("epsilon {likely} with delta {delta:g}", **values)
     return Demonstration(
-        {say("Epsilon in all"): number(worst)},
+        {say("Total epsilon"): number(worst)},
         [
             charts.running_average(found, truth=TRUTH, window=window),
             charts.average_errors(errors, at=answers),
@@ -62,12 +62,12 @@ def disjoint_groups(key: str) -> Demonstration:
     """Return the demonstration of splitting people and of splitting columns into groups."""
     parts = lasting(st.slider, say("Number of groups"), f"{key}.parts", 2, len(numbers.COLUMNS), 4)
     epsilon = epsilon_slider(key, phrase("Epsilon of each group's count"))
-    relation = Relation(choice(st.radio, say("Neighbors"), f"{key}.relation", controls.RELATIONS))
+    relation = Relation(choice(st.radio, say("Neighboring data sets"), f"{key}.relation", controls.RELATIONS))
     people = float(numbers.split_people_epsilon(epsilon, parts, relation))
     columns = float(numbers.split_columns_epsilon(epsilon, parts))
     tables = numbers.split_tables(parts, relation)
     return Demonstration(
-        {say("People: total epsilon"): number(people), say("Columns: total epsilon"): number(columns)},
+        {say("Groups of people: total epsilon"): number(people), say("Column groups: total epsilon"): number(columns)},
         [
             charts.split_table(tables["people"], title=say("Groups of people")),
             charts.split_table(tables["columns"], title=say("Groups of columns")),

@@ -143,7 +143,7 @@ def beliefs(key: str) -> Demonstration:
 
     def draw_icons() -> None:
         """Draw the belief before the release, and its two limits after it, as icon charts."""
-        chances = {say("At least"): low, say("Before"): prior, say("At most"): high}
+        chances = {say("Belief at least"): low, say("Belief before"): prior, say("Belief at most"): high}
         for cell, (name, chance) in zip(st.columns(3), chances.items(), strict=True):
             picture = charts.odds_icons(chance, title=f"{name} {100 * chance:.3g}%")
             cell.vega_lite_chart(charts.specification(picture), width="content")

@@ -54,7 +54,7 @@ def category_reports(key: str) -> Demonstration:
         {
             say("Breach (the paper’s measure)"): largest_breach(channel),
             say("Best guess is right"): percent(numbers.best_guess(channel), TENTHS),
-            say("Right without the report"): percent(1 / size, TENTHS),
+            say("Guess right without the report"): percent(1 / size, TENTHS),
             say("Epsilon"): number(float(channel.epsilon)),
         },
         [curve(first, crossing=CROSSING), charts.averaging(repeated, alone=1 / size), curve(second)],
@@ -78,9 +78,9 @@ def number_reports(key: str) -> Demonstration:
     of_mean, of_variance = numbers.standard_errors(*SETS[sets], (MEAN, VARIANCE), PEOPLE)
     return Demonstration(
         {
-            say("95% width, as claimed"): f"{numbers.claimed_width(VARIANCE):.2f}",
-            say("95% width after the report, as published"): f"{published:.2f}",
-            say("95% width after the report, corrected"): f"{corrected:.2f}",
+            say("95% interval width, as claimed"): f"{numbers.claimed_width(VARIANCE):.2f}",
+            say("95% interval width after the report, as published"): f"{published:.2f}",
+            say("95% interval width after the report, corrected"): f"{corrected:.2f}",
             say("Standard error of the mean"): f"{of_mean:.2f}",
             say("Standard error of the variance, as published"): f"{of_variance:.2f}",
         },

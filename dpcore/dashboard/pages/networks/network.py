@@ -12,7 +12,7 @@ from dpcore.datasets import Dataset
 from dpcore.export.artifacts import Network
 from dpcore.language import phrase, say
 
-SHARE = phrase("share of all marginals")
+SHARE = phrase("share of all marginals’ epsilon")
 COLUMNS = [phrase("child"), phrase("parents"), phrase("cluster"), phrase("cells"), SHARE]
 
 

@@ -110,7 +110,7 @@ def learn_model(key: str, found: Collection, memory: Memory) -> Model | None:
         wanted = f"{name} {method.get_params()}"
         if wanted not in memory:
             memory.clear()  # it holds another model
-        with st.spinner(say("Learning")):
+        with st.spinner(say("Learning from reports")):
             model = compute_once(memory, wanted, lambda: found.learn(method))
     if isinstance(forest := model.predictor, Forest):
         nodes = compute_once(memory, "nodes", lambda: forest_frames.node_table(forest))

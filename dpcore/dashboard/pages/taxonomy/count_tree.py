@@ -105,7 +105,7 @@ def draw_tree(shown: ShownRelease) -> None:
     names = {(0, 0): ""} | inner.set_index(["level", "place"])["name"].to_dict()
     names[0, 0] = say(ALL)
     if len(options := list(names)) > 1:
-        label, name_of = say("From this group down"), names.__getitem__
+        label, name_of = say("Show tree from this group"), names.__getitem__
         st.selectbox(label, options, options.index(at), name_of, key)
     if private:
         truth = remember(shown, "true tree", lambda: true_counts(shown))

@@ -108,14 +108,14 @@ def draw_editor(data: Dataset, columns: dict[str, Column]) -> None:
         if problem:
             status = phrase(":orange[:material/error: The table is not a tree, so the old tree stays: {problem}]")
         elif changed != column:
-            status = phrase(":blue[:material/edit: This tree is not in use yet: press Apply.]")
+            status = phrase(":blue[:material/edit: This tree is not in use yet: press Apply the tree.]")
         markdown(status, problem=escape(retold(problem)))
     with st.container(horizontal=True):
-        pressed = st.button(say("Apply"), f"{KEY}.apply", type="primary", icon=":material/check:")
-        fresh, label = taxonomy_or_default(replace(column, taxonomy=None)), say("Back to one level")
+        pressed = st.button(say("Apply the tree"), f"{KEY}.apply", type="primary", icon=":material/check:")
+        fresh, label = taxonomy_or_default(replace(column, taxonomy=None)), say("Reset taxonomy to one level")
         if column.numeric:
             fanout = lasting(right.slider, say("Parts that an interval is split into"), f"{KEY}.fanout", 2, 10, 2)
-            fresh, label = intervals(column, fanout), say("Make intervals")
+            fresh, label = intervals(column, fanout), say("Make taxonomy from intervals")
         st.button(label, f"{KEY}.again", on_click=start_over, args=(owner, fresh))
     if pressed and not problem:
         drafts().pop(owner)
@@ -136,7 +136,7 @@ def draw_editor(data: Dataset, columns: dict[str, Column]) -> None:
         if loaded is not None:
             start_over(owner, taxonomy_or_default(loaded))
             st.rerun()
-        file_button(f"{KEY}.save", say("Save the tree"), taxonomy_or_default(changed).to_csv(), "taxonomy.csv")
+        file_button(f"{KEY}.save", say("Save the taxonomy tree"), taxonomy_or_default(changed).to_csv(), "taxonomy.csv")
 
 
 def draw_picture(column: Column) -> None:
