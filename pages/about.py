@@ -35,7 +35,7 @@ def draw_server() -> None:
         )
         files = phrase("The server takes no files: all work is done with the tables that come with dpcore.")
         if hosting.accepts_uploads():
-            files = phrase("Tables: {most.rows:,} rows, {most.columns:,} columns, {size} MB at most.")
+            files = phrase("Uploads: {most.rows:,} rows, {most.columns:,} columns, {size} MB at most.")
         markdown(files, most=most, size=st.get_option("server.maxUploadSize"))
 
 

@@ -7,7 +7,7 @@ from dpcore.dashboard.pages.home import doors
 from dpcore.language import say
 
 if (title := lessons.finished_title()) is not None:
-    shell.draw_frame(say(title), say("To take away:"))
+    shell.draw_frame(say(title), say("What you take away from this lesson:"))
     lessons.draw_takeaways()
 else:
     shell.draw_frame(say("See what privacy costs"), say("Synthetic data from a table about people."))

@@ -27,7 +27,7 @@ __all__ = ["CASES", "Case", "PairRuns", "cases_of", "own_row", "run"]
 
 EXPECTED = {"caught": Verdict.FAILS, "not caught": Verdict.OPEN, "no claim": None}
 TRIALS, SAMPLED = 100, 2_000  # a text of cases.toml names the 2,000
-CHANGES = {"add_remove": phrase("{title} added"), "replace": phrase("{title} replaced")}
+CHANGES = {"add_remove": phrase("{audit_case} added"), "replace": phrase("{audit_case} replaced")}
 
 
 def cases_from_attack(attack: dict[str, Any]) -> Iterator[Case]:
@@ -63,7 +63,7 @@ def make_case(name: str, relation: str, parameters: dict[str, Any], given: dict[
     return Case(
         key=f"{name}/{relation}".rstrip("/"),
         name=given["name"],
-        change=CHANGES.get(relation, "{title}"),
+        change=CHANGES.get(relation, "{audit_case}"),
         tale=tuple(map(text, given["tale"])),
         second_table=text(given.get("other", "")),
         schema=schema,

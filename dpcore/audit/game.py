@@ -56,7 +56,7 @@ class Case:
     @property
     def title(self) -> str:
         """Title of the attack, in the language of the screen."""
-        return say(self.change, title=say(self.name))
+        return say(self.change, audit_case=say(self.name))
 
     @property
     def story(self) -> str:

@@ -113,7 +113,7 @@ def mark_real(chart: Chart) -> Chart:
         return chart
     title = title.copy()
     title.text = [*title.text, mark]
-    return chart.properties(title=title, description=say("{seen} {mark}.", seen=chart.description, mark=mark))
+    return chart.properties(title=title, description=say("{chart} {mark}.", chart=chart.description, mark=mark))
 
 
 def for_files(chart: Chart) -> Chart:

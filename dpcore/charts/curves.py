@@ -38,7 +38,7 @@ LEGEND, LETTER = 860, 6.4
 # pixels of a panel, less what its axis is rounded to; what a flat one is told as
 HEIGHT, TINY = 270, 1e-12
 PROMISES = PICTURES["compared"]
-AXES = {"claimed": phrase("epsilon claimed"), "proved": phrase("epsilon: it can cost up to")}
+AXES = {"claimed": phrase("claimed epsilon"), "proved": phrase("epsilon proven at most")}
 
 
 def curves(
@@ -144,7 +144,7 @@ def curves(
     picture = panels(layers, "panel", in_order(data["panel"]), columns, width, height)
     if isinstance(picture, alt.FacetChart) and not same_y:
         picture = picture.resolve_scale(y="independent")
-    values: Any = {"title": title, "what": y_title[:1].upper() + y_title[1:], "setting": x_title}
+    values: Any = {"title": title, "measure": y_title[:1].upper() + y_title[1:], "setting": x_title}
     values |= {"fewest": FEWEST_RUNS, "spread": say(PICTURES["curves"][interval])}
     cases = {center: True, "few" if few else "bands|bars": few or banded}
     cases["claimed"] = bool((data["claimed"] > 0).any())
@@ -314,7 +314,7 @@ def stack_labels(down: pd.Series) -> list[int]:
 
 def _levels(plot: Plot, data: pd.DataFrame) -> tuple[Any, Any]:
     """Draw the level lines that `_level_rows` returned as `data`, and their names."""
-    kinds = (None, "value", tooltips("label|reference value", "value|value|.4~g")), (XValue(4), "value")
+    kinds = (None, "value", tooltips("label|baseline", "value|value|.4~g")), (XValue(4), "value")
     rules, names = (plot(data, *kind).transform_filter("datum.rule > 0") for kind in kinds)
     color = alt.ColorValue(NEUTRAL, condition={"test": "datum.claimed > 0", "value": CLAIMED})
     look: Any = {"align": "left", "baseline": "bottom", "dy": alt.ExprRef("datum.lift"), "fontSize": 13}

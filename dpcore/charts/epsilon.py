@@ -45,7 +45,7 @@ PURPOSES = dict(zip(PICTURES["forest_budget"]["purposes"], COLORS, strict=True))
 ENTRIES = PICTURES["epsilon_split"]
 for text in ENTRIES["entries"]:
     phrase(text)  # of ledgers
-CLAIM, COST = phrase("claimed epsilon"), phrase("can cost up to")
+CLAIM, COST = phrase("claimed epsilon"), phrase("epsilon proven at most")
 WHICH = {"epsilon_claimed": CLAIM, "epsilon_nominal": COST}
 VOID = phrase("nominal (noise only)")  # where that is no bound
 # of marks that may be none: a browser would name an empty group that nobody can hear
@@ -75,7 +75,7 @@ def epsilon_split(frame: pd.DataFrame) -> Chart:
     """
     in_rho, columns = "rho_nominal" in frame, [*WHICH]
     frame = frame.rename(columns={name.replace("epsilon", "rho"): name for name in WHICH}) if in_rho else frame
-    text = say("what the noise alone would give") if frame["void"].any() else say("what an entry can cost at most")
+    text = say("nominal privacy loss (noise only)") if frame["void"].any() else say("what an entry can cost at most")
     data = pd.DataFrame({"name": texts(frame["name"])} | {name: frame[name].to_numpy(float) for name in columns})
     data = _alike(data.fillna(math.inf).groupby("name", sort=False).sum().reset_index())
     data = data.sort_values(columns[::-1], ascending=False, kind="stable").reset_index(drop=True)
@@ -101,7 +101,7 @@ def epsilon_split(frame: pd.DataFrame) -> Chart:
     onward = _onward(plot(data[endless], "epsilon_nominal", "name", plot.tooltip))
     cases = {"rho|epsilon": in_rho, "claims|none": data["claims"].any()}
     layers, height = [drawn.encode(fill), onward, diamonds(claims, CLAIMED), note], step(data["name"], 30)
-    return present(layers, "epsilon_split", cases, spent=text, height=height)
+    return present(layers, "epsilon_split", cases, cost=text, height=height)
 
 
 def _alike(data: pd.DataFrame) -> pd.DataFrame:
@@ -190,7 +190,7 @@ def known_epsilon(*, lower: float, claimed: float, proved: float) -> Chart:
     most = say("no upper bound is proved")
     if math.isfinite(proved):
         most = say("proven at most {epsilon}", epsilon=number(proved))
-    known = say("{least}; {most}", least=least, most=most)
+    known = say("{lower_bound}; {upper_bound}", lower_bound=least, upper_bound=most)
     claim_text = number(claimed) if math.isfinite(claimed) else say("no epsilon")
     rows = {phrase("claimed epsilon"): (claimed, claimed, claim_text), phrase("a run can cost"): (lower, proved, known)}
     across = epsilons([lower, claimed, proved]) | {"title": say("epsilon")}
@@ -371,7 +371,7 @@ def staircase(frame: pd.DataFrame, *, cap: float | None = None, others: float = 
     if len(data) <= MOST_STEPS // 2:
         layers.append(words(plot(data, "step", "after", plot.tooltip), "total", dy=-9))
     if cap is not None:
-        look, said = {"align": "left", "dy": -8}, say("cap {epsilon}", epsilon=number(cap))
+        look, said = {"align": "left", "dy": -8}, say("budget cap {epsilon}", epsilon=number(cap))
         line = {"color": CLAIMED, "strokeDash": [6, 4], "strokeWidth": 2}
         layers += draw_rule(plot, cap, said, look, XValue(4), phrase("cap on the budget"), **line)
     values: Any = {"count": len(data), "total": number(total.max() if len(total) else 0.0)}

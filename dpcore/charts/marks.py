@@ -140,7 +140,7 @@ def one_row(**values: Any) -> pd.DataFrame:
 
 
 def draw_rule(
-    plot: Plot, at: float, label: str, name: dict[str, Any], end: Any = UPPER, tip: str = "reference value", **look: Any
+    plot: Plot, at: float, label: str, name: dict[str, Any], end: Any = UPPER, tip: str = "baseline", **look: Any
 ) -> list[Any]:
     """Draw a line across the chart at one position of an axis, with a label.
 

@@ -51,7 +51,7 @@ WAYS = {
 }
 ERRORS = 0.02, 200.0  # from 100 answers with epsilon 5 each to 100 that share epsilon 0.1
 BEFORE, AFTER = phrase("before the vote change"), phrase("after the vote change")
-BOTH = {True: phrase("possible in both worlds"), False: phrase("possible in this world only")}
+BOTH = {True: phrase("both worlds"), False: phrase("this world only")}
 MARKS, TALL = 200, 5
 SAID = {"yes": (RELEASED, "circle"), "no": (SERIES[6], "square")}
 BEYOND, FURTHEST = 0.22, 2.5  # how far the axis goes beyond 0 and 1, at least and at most
@@ -169,7 +169,7 @@ def belief(frame: pd.DataFrame, *, prior: float) -> Chart:
         plot(chosen, "prior", ("low", "high")).mark_rule(color=RELEASED, strokeWidth=4),
         diamonds(plot(ends, "prior", "sure", tooltips("text|how sure after release")), RELEASED),
     ]
-    return present(layers, "belief", told=say(" to ").join(ends["text"]), prior=100 * prior)
+    return present(layers, "belief", belief_after=say(" to ").join(ends["text"]), prior=100 * prior)
 
 
 def running_average(frame: pd.DataFrame, *, truth: float, window: float = 15) -> Chart:
@@ -264,7 +264,7 @@ def loss_sums(frame: pd.DataFrame, *, worst: float, likely: float, label: str) -
     dash = legend_channel(alt.StrokeDash, "text", [note, label], [[1, 0], [5, 4]], legend=None)
     layers = [
         plot(data, ("left", "right"), ("probability", 0), plot.tooltip).mark_rect(color=RELEASED),
-        plot(marks, "at", None, tooltips("text|bound on the sum"), dash).mark_rule(color=CLAIMED, strokeWidth=3),
+        plot(marks, "at", None, tooltips("text|total loss bound"), dash).mark_rule(color=CLAIMED, strokeWidth=3),
     ]
     return present(layers, "loss_sums", worst=note, likely=label)
 
@@ -288,7 +288,7 @@ def split_table(frame: pd.DataFrame, *, title: str) -> Chart:
     data = tidy(frame, ["person", "column", "part"], []).assign(yours=frame["yours"].to_numpy(dtype=bool))
     data["person"], data["part"] = data["person"].map(say), data["part"].map(retold)
     parts, touched = in_order(data["part"]), in_order(data.loc[data["yours"], "part"])
-    data["look"] = data["yours"].map({True: say("may change with your row"), False: say("never changes with your row")})
+    data["look"] = data["yours"].map({True: say("answer depends on your row"), False: say("answer ignores your row")})
     bold: Any = {"condition": {"test": f"datum.value == '{say('You')}'", "value": "bold"}, "value": "normal"}
     people = names_axis(data["person"]) | {"axis": {"labelFontWeight": bold}}
     plot = Plot("split_table", names_axis(data["column"]), people)
@@ -369,7 +369,7 @@ def crowd(frame: pd.DataFrame, *, revealed: bool = False) -> Chart:
     called = data["said"] + "_" + data["truth"] if revealed else data["said"]
     names, people = called.map(PICTURES["crowd"]["names"]).map(say), data["people"].sum()
     totals = data.groupby(names, sort=False)["people"].transform("sum")
-    data["kind"] = [say("{name}: {total:,.0f}", name=name, total=n) for name, n in zip(names, totals, strict=True)]
+    data["kind"] = [say("{said}: {n:,.0f} people", said=name, n=n) for name, n in zip(names, totals, strict=True)]
     marks = min(MARKS, int(people))
     ends = np.round(data["people"].cumsum() / max(people, 1) * marks).astype(int)
     drawn = data.loc[np.repeat(data.index, np.diff(ends, prepend=0)), ["kind"]].reset_index(drop=True)
@@ -482,7 +482,7 @@ def descriptions(
         layers.insert(0, setting_rule(plot, min(at, most), tooltips("at|your setting|.3~g")))
     if crossing is not None:
         meet = one_row(x=crossing[0], value=crossing[1], label=say("both rules: {share:.1f}%", share=100 * crossing[1]))
-        dot = plot(meet, "x", "value", tooltips("label|the lines meet at", "x|at setting|.3~g"))
+        dot = plot(meet, "x", "value", tooltips("label|lines meet at", "x|setting value|.3~g"))
         layers.append(dot.mark_point(color=INK, filled=False, size=180, strokeWidth=3, opacity=1))
         layers.append(words(plot(meet, "x", "value"), "label", align="left", dx=8, dy=16, fontWeight="bold"))
     values: Any = {"title": name, "measure": name, "setting": title, "most": most}

@@ -24,7 +24,7 @@ from dpcore.text import number
 
 Links = list[tuple[int, int]]
 Point = tuple[float, float]
-KINDS = {phrase("measured"): "circle", phrase("derived"): "diamond"}
+KINDS = {phrase("measured with noise"): "circle", phrase("derived from others"): "diamond"}
 SWEEPS, FEWEST = 24, 3
 WIDTH = 960  # pixels, for all names
 # of a box, as shares of the width and of the height; and on a phone

@@ -67,9 +67,9 @@ MOST_PAIRS = 10
 NUMBERED = ("real", "released", "reconstructed")  # what is told in figures
 NAMES = PICTURES["reported_numbers"]["names"]  # of what is drawn of reports
 TRAINED_ON = {
-    "released": (phrase("trained on synthetic"), RELEASED, "diamond"),
+    "released": (phrase("trained on synthetic rows"), RELEASED, "diamond"),
     "same method, no noise": (phrase("same method, noiseless"), SERIES[2], "triangle-up"),
-    "real": (phrase("trained on real"), REAL, "circle"),
+    "real": (phrase("trained on real rows"), REAL, "circle"),
 }
 WHO = [phrase("released"), phrase("baseline")]
 SCORES = {"accuracy": phrase("accuracy"), "balanced_accuracy": phrase("balanced accuracy")}
@@ -140,7 +140,7 @@ def marginal(
         marks.append(along("previous").mark_point(color=RELEASED, **pale))
     numbers = along.numbers({name: shares[name] for name in NUMBERED[:2]})
     values: Any = {"title": title, "column": short(column, 28), "released": shares["released"]}
-    values |= {"before": shares.get("previous", "")} | capped | along.size
+    values |= {"previous_run": shares.get("previous", "")} | capped | along.size
     cases = {"before": previous is not None, "floor": True, "some": capped}
     layers = [*marks, diamonds(along("released"), RELEASED), *numbers]
     return present(layers, "marginal", cases, **values)
@@ -184,8 +184,8 @@ def reported_shares(frame: pd.DataFrame, *, column: str) -> Chart:
     if (data[["reconstructed", "low"]] < 0).any(axis=None):
         zero = along.plot(one_row(zero=0.0), *along.sides(None, "zero"))
         layers.insert(0, zero.mark_rule(color=NEUTRAL))
-    note = {"real": say("true")} if known else {}
-    layers += along.numbers(note | {"reconstructed": say("reconstructed")})
+    note = {"real": say("true share")} if known else {}
+    layers += along.numbers(note | {"reconstructed": say("reconstructed share")})
     cases = {"true": known, "reported": reported, "made": True, "some": capped}
     values: Any = {"column": short(column, 24), "names": say(NAMES[2 + known])} | along.size
     return present(layers, "reported_shares", cases, **values | capped)
@@ -293,7 +293,7 @@ def reported_numbers(frame: pd.DataFrame, *, column: str, days: bool = False) ->
     known, again = (bool(frame[name].notna().any()) for name in ("real", "reconstructed"))
     data = tidy(frame, [], ["x", "width", "real", "reported", "reconstructed"])
     data["from"], data["to"] = data["x"] - data["width"] / 2, data["x"] + data["width"] / 2
-    ends, axis = tooltips("from|numbers from|.4~g", "to|numbers to|.4~g"), {"format": "~s"}
+    ends, axis = tooltips("from|bin, lower end|.4~g", "to|bin, upper end|.4~g"), {"format": "~s"}
     if days:
         for end in ("from", "to"):
             data[f"{end} day"] = np.floor(data[end]).to_numpy().astype(int).astype("datetime64[D]").astype(str)
@@ -519,7 +519,7 @@ def redraws(frame: pd.DataFrame, *, references: pd.DataFrame | None = None, smal
     look["fontSize"] = alt.ExprRef("width < 400 ? 11 : 15")  # whole in a phone's chart
     rule: Any = {"shape": "stroke", "angle": 90, "size": 3600, "strokeWidth": 3, "color": INK, "opacity": 1}
     layers = [
-        plot(known, "value", "metric", tooltips("text|reference value")).mark_point(**rule),
+        plot(known, "value", "metric", tooltips("text|baseline")).mark_point(**rule),
         plot(data, "value", "metric", tooltip, lanes, *looks).mark_point(filled=True, opacity=0.9),
         words(plot(names, XValue(0), "metric"), "text", **look),
         end_labels(plot(known, "value", "metric"), "value", "text", dx=2, dy=ROW / 2 - 14, fontSize=13),

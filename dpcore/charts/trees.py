@@ -49,7 +49,7 @@ MOST_LEAVES = 150
 LONGEST = 34  # letters of a name that places are made for
 GAP, TAIL = 18, 40  # TAIL: behind the last boxes
 WIDTH = 960  # pixels, for all texts
-LOOKS = {phrase("noisy"): (SERIES[0], "circle"), phrase("consistent"): (RELEASED, "diamond")}
+LOOKS = {"noisy": (SERIES[0], "circle"), "consistent": (RELEASED, "diamond")}
 # what a level divides that divides no column, and a node in which no column is divided
 ALL = phrase("all rows")
 WHOLE = "7 * length(datum.text)"  # pixels of a text that is not cut
@@ -373,7 +373,7 @@ def count_tree(frame: pd.DataFrame, *, width: int = 820) -> Chart:
     both = pd.concat(parts, ignore_index=True)
     both["middle"] = (both["left"] + both["right"]) / 2
     both["row"] = both["row"].where(both["which"] == "noisy", UNSEEN + both["row"].astype(str))
-    heads = [*map(say, LOOKS)]
+    heads = [*map(say, map("{} count".format, LOOKS))]
     # one picture below the other
     names = [heads[0], *order, heads[1], *(UNSEEN + name for name in order)]
     bold = alt.condition(alt.FieldOneOfPredicate("value", heads), alt.value("bold"), alt.value("normal"))
@@ -381,14 +381,13 @@ def count_tree(frame: pd.DataFrame, *, width: int = 820) -> Chart:
     plot = Plot("count_tree", {"axis": None, "scale": span(0, total, zero=False)}, down)
     tooltip = plot.tooltip_of(both)
     scale = alt.Scale(range=TINTS, type="sqrt", domain=[0, largest(both["shade"], 1e-6)])
-    shade_title = say("absolute error") if private else say("95% interval, ±")
-    color = alt.Color("shade:Q", title=shade_title, scale=scale, legend=alt.Legend(format=",.3~g"))
+    what = say("absolute error of each count") if private else say("half the width of each count's 95% interval")
+    color = alt.Color("shade:Q", title=what, scale=scale, legend=alt.Legend(format=",.3~g"))
     counted, blanks = both[both["shade"].notna()], both[both["shade"].isna()]
     boxes = plot(counted, ("left", "right"), "row", tooltip, color).mark_rect(stroke=NEUTRAL, strokeWidth=0.4)
     named = fit_text(plot(counted, "middle", "row", tooltip), "text", width, WHOLE, fontSize=12)
     unmeasured = words(plot(blanks, "middle", "row"), "text", fontSize=12)
-    what = say("absolute error of each count") if private else say("half the width of each count's 95% interval")
-    return present([boxes, named, unmeasured], "count_tree", what=what)
+    return present([boxes, named, unmeasured], "count_tree", error_measure=what)
 
 
 def _level_names(data: pd.DataFrame) -> list[str]:
@@ -419,8 +418,8 @@ def level_errors(frame: pd.DataFrame) -> Chart:
     data["row"] = _level_names(data)
     down = names_axis(data["row"], paddingInner=0.3)
     data = data[(data["error"] > 0) & data["which"].isin([*LOOKS])].drop(columns=["divides", "level"])
-    data = data.assign(which=data["which"].map(say)).reset_index(drop=True)
-    names, (colors, shapes) = [*map(say, LOOKS)], zip(*LOOKS.values(), strict=True)
+    data = data.assign(which=(data["which"] + " count").map(say)).reset_index(drop=True)
+    names, (colors, shapes) = [*map(say, map("{} count".format, LOOKS))], zip(*LOOKS.values(), strict=True)
     plot = Plot("level_errors", log_axis(16, data["error"]), down)
     lanes = alt.YOffset("which:N", scale=alt.Scale(domain=names))
     dots = plot(data, "error", "row", plot.tooltip, lanes, *color_and_shape("which", names, colors, shapes))

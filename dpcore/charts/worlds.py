@@ -85,7 +85,7 @@ def two_worlds(frame: pd.DataFrame, *, whole: bool = False) -> Chart:
     data = tidy(frame, [], ["answer", "without", "with", "limit_without", "limit_with"]).dropna()
     bins = data.assign(**{"from": data["answer"] - 0.5, "to": data["answer"] + 0.5})
     long = side_by_side(bins, YOU, ["answer"], height="{}", limit="limit_{}")
-    what = say("probability") if whole else say("density")
+    what = say("probability") if whole else say("probability density")
     up = scaled_axis(alt.Scale(), **STACKED, format=".2~g", tickCount=4) | {"title": what}
     plot = Plot("two_worlds", _answers(data, whole), up)
     tooltip = tooltips("group|world", "answer|answer|.4~g", f"height|{what}|.3~g")
@@ -261,11 +261,11 @@ def world_piles(
     layers = [plot(long, ("from", "to"), ("share", floor), plot.tooltip, color).mark_rect(opacity=0.8, **CLIP)]
     values: Any = {"runs": runs}
     if math.isfinite(threshold) and len(data):
-        event = phrase("{threshold:.4g} or above") if above else phrase("{threshold:.4g} or below")
+        event = phrase("statistic {threshold:.4g} or above") if above else phrase("statistic {threshold:.4g} or below")
         values |= {"event": say(event, threshold=threshold), "counted": counted}
         values |= dict(zip(RUNS, hits, strict=True))
         proof = [
-            say("{name}: {hits:,.0f} of {counted:,} runs", name=say(world), hits=hit, counted=counted)
+            say("{world}: event in {hits:,.0f} of {counted:,} runs", world=say(world), hits=hit, counted=counted)
             for world, hit in zip(RUNS.values(), hits, strict=True)
         ]
         if math.isfinite(claimed):
@@ -361,11 +361,11 @@ def world_ratios(frame: pd.DataFrame, *, number: str, claimed: float, proved: fl
         text = say("No bar lies wholly outside the claimed band.")
         if count:
             text = plural("{n} bar is outside the claimed band.", "{n} bars are outside the claimed band.", count)
-        key = say("Orange band: claimed, {times}. {told}", times=times(claimed), told=text)
+        key = say("Orange band: claimed limit, {times}. {bars}", times=times(claimed), bars=text)
     known = say("No epsilon bound is proved.")
     if math.isfinite(proved):
         known = say("Blue band: proven limit, {times}.", times=times(proved))
-    return present([*layers, whiskers, dots], "world_ratios", claimed=key, proved=known)
+    return present([*layers, whiskers, dots], "world_ratios", claimed_band=key, proven_band=known)
 
 
 def round_worlds(frame: pd.DataFrame, *, at: float | None = None, number: str) -> Chart:
@@ -425,7 +425,7 @@ def game_scores(frame: pd.DataFrame, *, limit: pd.DataFrame) -> Chart:
     plot = Plot("game_scores", scaled_axis(log_scale(30), values=line["epsilon"].to_list()), span(0, 1.02))
     legend = alt.Legend(symbolOpacity=1, symbolSize=200, labelFontSize=16)
     color, shape = color_and_shape("who", names, *zip(*WAYS.values(), strict=True), legend=legend)
-    allowed = plot(line, "epsilon", "share", tooltips("epsilon|epsilon|~g", "share|guessed right, at most|.1%"))
+    allowed = plot(line, "epsilon", "share", tooltips("epsilon|epsilon|~g", "share|share guessed right, at most|.1%"))
     layers = [
         plot(one_row(share=0.5), None, "share").mark_rule(color=NEUTRAL, strokeDash=[4, 3], strokeWidth=2),
         allowed.mark_line(color=CLAIMED, strokeWidth=3, interpolate="monotone"),
@@ -464,7 +464,7 @@ def share_right(frame: pd.DataFrame, *, epsilon: float, noiseless: float, title:
     allowed = pd.DataFrame({"epsilon": steps, "at": [odds(step) for step in steps]})
     chosen = data[np.isclose(data["epsilon"], epsilon, rtol=1e-3)]
     plot = Plot("share_right", epsilons([MOST]), shares())
-    most = plot(allowed, "epsilon", "at", tooltips("epsilon|epsilon|,.2~g", "at|guessed right, at most|.1%"))
+    most = plot(allowed, "epsilon", "at", tooltips("epsilon|epsilon|,.2~g", "at|share guessed right, at most|.1%"))
     layers = [
         *level(plot, 0.5, say("a coin: 50%")),
         *level(plot, noiseless, say("noiseless: {share}", share=percent(noiseless)), strokeDash=[1, 0]),
@@ -522,7 +522,7 @@ def share_found(
     layers += [setting_rule(plot, at)] if at >= min(ticks) else []
     line = plot(known, "number", "share").mark_line(color=RELEASED, strokeWidth=3, interpolate="monotone")
     layers += [line, *_shares(plot, "number", known, chosen)]
-    values: Any = {"key": key, "found": found, "what": what, "most": most, "place": at}
+    values: Any = {"key": key, "found": found, "what": what, "most": most, "setting": at}
     values["share"] = "".join(chosen["share"].map(percent))
     return present(layers, "share_found", {"chosen": len(chosen)}, title=title, **values)
 

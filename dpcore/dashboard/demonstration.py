@@ -120,7 +120,7 @@ def draw_demonstration(found: Demonstration, left: Any, right: Any) -> None:
     with right:
         draw_picture(found.pictures[0])
         sentence = say(found.keep, **found.values)
-        st.success(say("**To keep:** {sentence}", sentence=sentence), icon=":material/bookmark:")
+        st.success(say("**Takeaway:** {sentence}", sentence=sentence), icon=":material/bookmark:")
         if found.note:
             markdown(found.note, **found.values)
         for picture in found.pictures[1:]:

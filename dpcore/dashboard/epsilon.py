@@ -27,7 +27,7 @@ DOTS = 10
 
 def delta_clause(delta: float) -> str:
     """Return the end of a sentence that may fail with probability `delta`; "" if that is 0."""
-    return say(", but for a probability of {delta}", delta=f"{delta:g}") if delta else ""
+    return say(", except with probability {delta}", delta=f"{delta:g}") if delta else ""
 
 
 def odds_sentence(epsilon: float, seen: str = SEEN, delta: float = 0.0) -> str:
@@ -37,7 +37,7 @@ def odds_sentence(epsilon: float, seen: str = SEEN, delta: float = 0.0) -> str:
     """
     sure = odds(epsilon)
     text = phrase(
-        "Someone who is 50:50 unsure about you could become at most **{sure}% sure** from seeing {seen}{but}."
+        "Someone who is 50:50 unsure about you could become at most **{sure}% sure** from seeing {seen}{exception}."
     )
     if sure >= CERTAIN:
         text = phrase(
@@ -45,7 +45,7 @@ def odds_sentence(epsilon: float, seen: str = SEEN, delta: float = 0.0) -> str:
             "seeing {seen}. That is no meaningful protection."
         )
     digits = 1 if sure < 0.999 else 3
-    return say(text, sure=f"{100 * sure:.{digits}f}", seen=say(seen), but=delta_clause(delta))
+    return say(text, sure=f"{100 * sure:.{digits}f}", seen=say(seen), exception=delta_clause(delta))
 
 
 def short_odds(epsilon: float) -> str:
@@ -96,10 +96,10 @@ def show_odds(epsilon: float, seen: str = SEEN, delta: float = 0.0, *, claimed: 
     full = int(DOTS * odds(epsilon))  # only certainty fills all dots
     dots = f":primary[{'●' * full}]:gray[{'●' * (DOTS - full)}]"
     st.markdown(f"**{short_odds(epsilon)}** {dots}", help=odds_sentence(epsilon, seen, delta))
-    text = phrase("how sure someone who was 50:50 unsure about you can become{but}")
+    text = phrase("how sure someone who was 50:50 unsure about you can become{exception}")
     if claimed:
-        text = phrase("how sure someone who was 50:50 unsure could become, if the claimed epsilon held{but}")
-    caption(text, but=delta_clause(delta))
+        text = phrase("how sure someone who was 50:50 unsure could become, if the claimed epsilon held{exception}")
+    caption(text, exception=delta_clause(delta))
 
 
 def show_no_limit(why: str) -> None:

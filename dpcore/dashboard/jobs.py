@@ -66,9 +66,9 @@ class Job(Thread):
     def status(self) -> str:
         """Title and present step of the work, in the language of the screen."""
         if self.canceled.is_set():
-            return say("{title}: stopping", title=retold(self.name))
-        parts = {"title": retold(self.name), "note": retold(self.note)}
-        return say("{title}: {note}", **parts) if self.note else parts["title"]
+            return say("{job}: the work is being stopped", job=retold(self.name))
+        parts = {"job": retold(self.name), "progress_note": retold(self.note)}
+        return say("{job}: {progress_note}", **parts) if self.note else parts["job"]
 
     def check(self, position: int = 0) -> None:
         """Raise `CanceledError` if the work was canceled or its visitor left.

@@ -142,13 +142,13 @@ def draw_buttons(progress: LessonProgress, here: bool) -> None:
     if not here:
         draw_button(say("Go to this step"), "again", "arrow_forward", go_to_step, name, number, type="primary")
     elif done or step.action is None:
-        draw_button(say("Finish") if last else say("Next"), *on, type="primary")
+        draw_button(say("Finish the lesson") if last else say("Next"), *on, type="primary")
     else:
         # A late press does not count twice.
         key = f"do.{number}:{session.tickets().get(step.job, 0)}"
         given = step.action.icon, request_run, step.job, step.action.request
         draw_button(say(step.action.label), key, *given, type="primary", disabled=rests)
-        draw_button(say("Skip"), *on, disabled=rests)
+        draw_button(say("Skip this step"), *on, disabled=rests)
     if not (here and last and done):
         draw_button(say("End the lesson"), "leave", "close", end_lesson)
 

@@ -231,8 +231,8 @@ def draw_data_card() -> None:
     working = any(job.is_alive() for job in session.jobs().values())
     draw_running_work() if working else draw_spending()
     if new := session.pending_name():
-        shown = {"name": escape(new), "used": escape(data.name)}
-        caption(":material/edit_note: {name} is loaded; {used} is in use.", **shown)
+        shown = {"loaded_data": escape(new), "data_in_use": escape(data.name)}
+        caption(":material/edit_note: {loaded_data} is loaded; {data_in_use} is in use.", **shown)
 
 
 def chosen_language() -> str:
@@ -317,7 +317,7 @@ def draw_spending() -> None:
     if totals or not used:
         lesson = phrase("Spent in this lesson, at most: {spent}")
         own = phrase("Spent at most: {spent} · no cap set") if totals else phrase("Spent: {spent}")
-        shown = "; ".join(totals) or say("nothing yet")
+        shown = "; ".join(totals) or say("no epsilon yet")
         st.caption(say(lesson if session.is_set_aside() else own, spent=shown))
     if difference := sum(line.void_looks for line in accounts):
         shown = plural("{n:,} release without a guarantee", "{n:,} releases without a guarantee", difference)

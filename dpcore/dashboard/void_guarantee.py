@@ -42,7 +42,7 @@ def run_button(
     """
     declared, agreed = data.schema.source == "declared", session.keep_once("dpcore.agreed", set[str])
     if not declared:
-        label = say("{label} without a guarantee", label=label)
+        label = say("{button_label} without a guarantee", button_label=label)
         record_agreement(name, what, data)
     free = declared or data.token in agreed
     if free and not charge:

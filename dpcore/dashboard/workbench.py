@@ -242,8 +242,8 @@ def comparable_release(before: ShownRelease | None, made: export.Release, data: 
 
 def describe_data(data: Dataset) -> str:
     """Return a line with the name of the data and whom a run protects."""
-    unit_text = say(protection.protects(data.schema.unit))
-    return say("{data} · protects a {whose}", data=shell.escape(data.name), whose=unit_text)
+    unit = say(protection.protects(data.schema.unit))
+    return say("{data} · protects a {protected}", data=shell.escape(data.name), protected=unit)
 
 
 def require_room(run: PrivateEstimator, data: Dataset) -> None:

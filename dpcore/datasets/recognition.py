@@ -51,11 +51,11 @@ ALLOW_MISSING = {"missing": True, "outside": "clip"}  # fields of a column with 
 BY_CHANCE = 10  # expected rows with two flags of 1, if flags were independent, that are enough
 ONE_HOT = (
     phrase("The {n:,} columns {first} to {last} have one 1 in every row"),
-    phrase("together these columns encode one column."),
+    phrase("these 0/1 columns together encode one column."),
 )
 ONE_LEFT_OUT = (
     phrase("The {n:,} columns {first} to {last} have at most one 1 in every row"),
-    phrase("together these columns may encode one, whose cells are missing where all are 0."),
+    phrase("these 0/1 columns may encode one, whose cells are missing where all are 0."),
 )
 STARTS = re.compile(r".*[ _.:=(-]"), re.compile(r".*?[ _.:=(-]")  # of headers of flags
 MOSTLY, MOST_ODD, SHOWN = 0.9, 100, 5  # least share of numbers; most other texts; texts shown

@@ -127,7 +127,7 @@ def trim_numbers(
     far = int(counts[:first].sum() + counts[last:].sum())
     if far:
         end = write(numbers[0 if first else -1])
-        lie = phrase("up to {end} ({n:,}×)").format(n=far, end=end)
+        lie = phrase("numbers up to {end} ({n:,}×)").format(n=far, end=end)
         remarks.append(f"{lie}: {phrase('these outliers are clipped to the nearest bound.')}")
     numbers, counts = numbers[first:last], counts[first:last]
     more: dict[str, Any] = {"marks": tuple(marks), "outliers": far > 0, "remarks": tuple(remarks)}

@@ -16,13 +16,12 @@ from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
 from dpcore.evaluate.learners import TableLike, as_rows, require_rows
 from dpcore.evaluate.statistics import Statistics, statistics
-from dpcore.language import phrase
 from dpcore.methods.base import Synthesizer
 from dpcore.postprocess.count_tree import ReleasedTree
 from dpcore.rows import Rows
 
 EDGES = (0.0004, 0.002, 0.01, 0.05, 0.25)  # of bins of the share of the domain; the last one has no upper end
-BINS = (phrase("below 0.04%"), "0.04–0.2%", "0.2–1%", "1–5%", "5–25%", phrase("25% and more"))
+BINS = ("<0.04%", "0.04–0.2%", "0.2–1%", "1–5%", "5–25%", "≥25%")
 SANE = 0.001  # of the rows: relative errors of smaller counts are measured against this
 NEARLY_NORMAL = 1e15  # so many Laplace variables sum to a normal one, as far as 53 bits can tell
 

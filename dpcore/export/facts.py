@@ -122,7 +122,7 @@ def facts(release: Release) -> Facts:
     made = sentence("card", "method", method=method, mode=mode, source=work)
     card = [
         (say("Method"), made.strip()),
-        (say("Released"), sentence("card", "released", what=say(size), many=many, data=data)),
+        (say("What is released"), sentence("card", "released", counted=say(size), number=many, data=data)),
         (say("Missing, or rare values"), mostly_missing(release)),
         (say("Guarantee"), guarantee(release, proved)),
         (say("Neighboring relation"), protection.neighbors(unit, ledger.relation)),
@@ -131,11 +131,11 @@ def facts(release: Release) -> Facts:
         (say("Delta"), protection.of_delta(ledger.delta) if ledger.delta and proved < math.inf else ""),
         (say("Worst-case belief"), sure),
         (say("Trusted party"), sentence("trusted", where)),
-        (say("Protected against"), against_whom(release, who)),
+        (say("Attackers that the guarantee covers"), against_whom(release, who)),
         *grounds_of(release),
         (say("Schema rules kept"), rules_kept(release)),
-        (say("Source of noise"), sentence("card", "full_stop", sentence=noise)),
-        (say("Seed"), sentence("card", "full_stop", sentence=seed)),
+        (say("Source of noise"), sentence("card", "full_stop", noise_or_seed=noise)),
+        (say("Seed"), sentence("card", "full_stop", noise_or_seed=seed)),
         (say("Fit for publication"), sentence("publication", fit)),
         (say("Further releases"), sentence("card", "further")),
     ]
@@ -254,7 +254,7 @@ def in_odds(release: Release, who: str) -> str:
     """
     unit, ledger = release.schema.unit, release.ledger
     sure = odds(protection.log_odds_gained(unit, ledger.measure, ledger.totals.bound))
-    values = {"whom": sentence("odds", "row" if unit is None else "person"), "who": who}
+    values = {"whom": sentence("odds", "row" if unit is None else "person"), "observes": who}
     share = f"{100 * sure:.{1 if sure < 0.999 else 3}f}"
     values["limit"] = sentence("odds", "certain" if sure >= 0.99995 else "limit", sure=share)
     values["delta"] = f"{ledger.delta:g}"
@@ -268,7 +268,7 @@ def against_whom(release: Release, who: str) -> str:
     """
     case = "exact" if release.attackable else "all"
     case = "none" if math.isinf(release.ledger.epsilon_bound) else case
-    return sentence("against", case, who=who.rstrip(",，"), why=release.attackable)
+    return sentence("against", case, observes=who.rstrip(",，"), why=release.attackable)
 
 
 def not_protected(release: Release, *, local: bool) -> list[str]:
@@ -463,4 +463,4 @@ def in_short(names: list[str]) -> str:
     """Join the first three names, and say how many more there are."""
     first = ", ".join(map(plain, names[:MOST]))
     more = len(names) - MOST
-    return sentence("relations", "more", names=first, more=more) if more > 0 else first
+    return sentence("relations", "more", column_names=first, more=more) if more > 0 else first

@@ -26,7 +26,7 @@ def headline(declared: unit.PrivacyUnit | None, epsilon: float, delta: float = 0
     """
     epsilon_text, person = number(epsilon), for_person(declared, epsilon, delta)
     if person:
-        epsilon_text = sentence("epsilon", "per_row", epsilon=epsilon_text, person=person)
+        epsilon_text = sentence("epsilon", "per_row", epsilon=epsilon_text, per_person=person)
     elif declared is not None:
         epsilon_text = sentence("epsilon", "per_person", epsilon=epsilon_text)
     return sentence("epsilon", "at_delta", epsilon=epsilon_text, delta=f"{delta:g}") if delta else epsilon_text
@@ -62,7 +62,7 @@ def for_person(declared: unit.PrivacyUnit | None, epsilon: float, delta: float =
     """Return what a row's epsilon is for a person, in a few words; empty if a row is a person."""
     if declared is None or declared.id_column is not None:
         return ""
-    values = {"epsilon": number(epsilon), "whole": number(of_one(declared, epsilon, delta))}
+    values = {"epsilon": number(epsilon), "per_person": number(of_one(declared, epsilon, delta))}
     case = "persons_rho" if delta else "persons"
     return sentence("epsilon", case, rows=declared.max_contributions, **values)
 
@@ -79,7 +79,7 @@ def describe_unit(declared: unit.PrivacyUnit | None, relation: Relation | str, d
 def neighbors(declared: unit.PrivacyUnit | None, relation: Relation | str) -> str:
     """Return a sentence on which two data sets must be hard to distinguish."""
     known, what = Relation.parse(relation), protects(declared)
-    values = {"short": say(known.short_for(what)), "sentence": say(known.sentence_for(what))}
+    values = {"relation": say(known.short_for(what)), "explained": say(known.sentence_for(what))}
     return sentence("epsilon", "neighbors", **values)
 
 

@@ -13,7 +13,7 @@ from dpcore.domain.splits import CodeSplit, NumberSplit
 from dpcore.errors import ParameterError
 from dpcore.postprocess.forest import Forest
 
-PURPOSES = ("counts of records", "choices", "classes in leaves", "other")
+PURPOSES = ("counts of records", "choices of splits", "classes in leaves", "other purposes")
 NO_LEVEL = -1
 REST = "levels that no tree reached"
 LEVEL = re.compile(r"level (\d+): (records|split|classes in leaves)?")

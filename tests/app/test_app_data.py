@@ -83,7 +83,7 @@ def test_what_names_people_is_left_out_and_comes_back_read_off_the_rows() -> Non
     before = [*lines_of(at).values()]
     left_out = {line["name"]: index for index, line in enumerate(before) if not line["use"]}
     assert list(left_out) == ["visit_id", "patient_id", "diagnosis_code", "notes"]
-    assert before[left_out["notes"]]["from"].startswith("left out: ")
+    assert before[left_out["notes"]]["from"].startswith("column left out: ")
     admitted = [*lines_of(at)].index("admitted")
     assert len(mendable(edit(at, {admitted: {"values": "soon"}}))) == 1
     assert widget(at, "data.blocked").disabled
@@ -300,7 +300,7 @@ def test_a_value_that_can_be_a_person_is_no_category_before_somebody_has_said_so
     assert (answers(at, "Yes"), saved(at).max_rows) == ([], 1_100)
     at = with_file(rows)
     answer(at, "Yes")
-    assert "**30 of 1,001 rows**, of 30 people" in said(at)
+    assert "**30 of 1,001 rows** · rows of 30 people" in said(at)
     keyed = people(120).assign(name=[f"N{i // 3:04}" for i in range(120)], email=[f"a{i}@b.org" for i in range(120)])
     assert len(answers(with_file(keyed), "Yes")) == 1  # two people can have one name
 

@@ -48,7 +48,7 @@ def test_what_was_run_is_on_the_page_by_data_relation_and_delta(name: str, ledge
             at.session_state["dpcore.data"] = given
         released(run(at), **{key: value for key, value in settings.items() if key != "data"})
     assert sorted(accounts(opened(at, "ledger"))) == sorted(accounts_shown)
-    why = " ".join(reason for table in at.dataframe for reason in table.value.get("why", ()))
+    why = " ".join(reason for table in at.dataframe for reason in table.value.get("why no proof", ()))
     assert sentence in f"{said(at)} {why}"
     found = LedgerStore(ledger_file).accounts()
     assert sum(line.looks + line.void_looks for line in found) == len(runs)

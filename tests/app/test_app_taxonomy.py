@@ -101,7 +101,7 @@ def test_counts_of_persons_are_compared_with_rows_that_are_cut_likewise() -> Non
     found = count_tree.range_answers(made, RangeQuery.from_codes({"ill": (0, 1)})).set_index("release")
     assert set(found["true"]) == {kept}
     assert (found["estimate"] - kept).abs().max() < 5
-    flat = found.loc["flat"]  # at half of epsilon for one row, and as much noise as that
+    flat = found.loc["flat histogram"]  # at half of epsilon for one row, and as much noise as that
     columns = [name for name in schema.names if name in {*method.tree_.leaves.divided_columns, "ill"}]
     spread = SURE * math.sqrt(2 * math.prod(schema.select(columns).sizes)) / 200.0
     assert flat["high"] - flat["estimate"] == pytest.approx(spread)

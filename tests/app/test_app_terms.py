@@ -18,7 +18,7 @@ def test_odds_before_a_run_are_those_after_it() -> None:
     """With a delta, losses are counted in rho, and the log-odds move by more than epsilon."""
     at = page(**{"naive_bayes.delta": 1e-6})
     (odds,) = [line for line in said(at).splitlines() if "in 100" in line]
-    assert "but for a probability of 1e-06" in said(at)
+    assert "except with probability 1e-06" in said(at)
     assert "delta 1e-06" in said(at)
     assert "73 in 100" not in odds
     ledger = shown(released(at)).release.ledger

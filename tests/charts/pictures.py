@@ -168,7 +168,8 @@ def nodes(names=("age", "sex"), **changes):
 
 
 def spent(names=NAMES, **changes):
-    rows = [(0, "counts of records"), (0, "choices"), (1, "counts of records"), (1, "classes in leaves"), (-1, "other")]
+    parts = [(0, "counts of records"), (0, "choices of splits"), (1, "counts of records"), (1, "classes in leaves")]
+    rows = [*parts, (-1, "other purposes")]
     epsilons = [0.1, 0.2, 0.1, 0.6, 0.0]
     found = frame("level purpose", rows).assign(epsilon_claimed=epsilons, epsilon_nominal=epsilons, account=names[0])
     return found.assign(per_tree=True, void=False).assign(**changes)
@@ -200,7 +201,7 @@ def errors(names=("tree", "flat")):
     rows = [
         (name, label, size, 10, 4.0 * (i + 1) * size**0.5, 0.2 * (i + 1))
         for i, name in enumerate(names)
-        for label, size in (("below 1%", 0.001), ("25% and more", 0.4))
+        for label, size in (("below 1%", 0.001), ("≥25%", 0.4))
     ]
     found = frame("release bin size queries absolute relative", rows)
     for name in ("absolute", "relative"):

@@ -128,7 +128,7 @@ def test_errors_are_averaged_by_size():
     other = table(sizes[:1], [7.0], release="a first one in the alphabet")
     found = evaluate.errors_by_query_size(pd.concat([*runs, other]))
     assert found["release"].tolist() == ["r", "r", "r", "a first one in the alphabet"]
-    assert found["bin"].tolist() == ["below 0.04%", "1–5%", "25% and more", "below 0.04%"]
+    assert found["bin"].tolist() == ["<0.04%", "1–5%", "≥25%", "<0.04%"]
     assert found["queries"].tolist() == [1, 1, 2, 1]
     assert found["runs"].tolist() == [3, 3, 3, 1]
     assert found["absolute"].tolist() == pytest.approx([1, 5, 35, 7])

@@ -53,7 +53,7 @@ def test_a_verdict_names_what_holds():
         ({("", "1"): HOLDS, ("", "2"): FAILS, ("", "3"): HOLDS}, "holds at 1, 3; does not hold at 2"),
         (
             {("", str(index)): HOLDS if index % 2 else FAILS for index in range(100)},
-            "holds in 50 of 100 places; does not hold in 50 of 100 places",
+            "holds in 50 of 100 settings; does not hold in 50 of 100 settings",
         ),
     ):
         assert in_words(found) == text

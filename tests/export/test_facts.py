@@ -108,7 +108,7 @@ def test_where_no_guarantee_holds_nothing_is_promised(given, proved):
     text = facts(made)
     assert text["Guarantee"] == "no guarantee that can be proved."
     assert text["Epsilon that can be proved"] == proved
-    assert text["Protected against"] == "no one, as far as can be proved."
+    assert text["Attackers that the guarantee covers"] == "no one, as far as can be proved."
     assert text["Fit for publication"] == "do not publish."
     found = record.facts(made)
     assert found.void == made.guarantee_void != ""
@@ -127,7 +127,7 @@ def test_people_who_randomize_their_own_answers_trust_nobody():
     text = facts(made)
     assert text["Trusted party"].startswith("None, where people randomize their answers themselves")
     assert text["Guarantee"].startswith("pure local differential privacy")
-    assert text["Protected against"].startswith("anyone who collects the reports")
+    assert text["Attackers that the guarantee covers"].startswith("anyone who collects the randomized reports")
     assert not any("True answers" in sentence for sentence in record.facts(made).open)
     published = record.facts(released("PPNB", **LOCAL, mode="published"))
     assert any("True answers that people hand in as they are: ill" in sentence for sentence in published.open)

@@ -236,7 +236,7 @@ def test_levels_sum_to_the_ledger_of_one_tree(small_frame, small_schema):
             assert frame[kind].sum() == pytest.approx(spent, rel=1e-6), chosen
         assert (set(frame["account"]), set(frame["per_tree"])) == ({account}, {per_tree})
         assert frame["level"].is_monotonic_increasing
-        assert set(frame["purpose"]) <= {"counts of records", "choices", "classes in leaves"}
+        assert set(frame["purpose"]) <= {"counts of records", "choices of splits", "classes in leaves"}
         assert frame["purpose"].iloc[-1] == "classes in leaves"
         assert not frame.duplicated(["level", "purpose"]).any()
         # The way is one that a record can take: the deepest leaf has spent as much.
@@ -248,13 +248,13 @@ def test_unprotected_queries_cost_infinitely_much_on_their_level(small_frame, sm
     ledger = method.fit(small_frame, schema=small_schema).ledger_
     frame = forest_frames.budget(ledger).set_index(["level", "purpose"])
     assert frame["epsilon_claimed"].sum() == pytest.approx(0.5)
-    assert [frame.loc[(level, "other"), "epsilon_nominal"] for level in (0, 1)] == [np.inf] * 2
+    assert [frame.loc[(level, "other purposes"), "epsilon_nominal"] for level in (0, 1)] == [np.inf] * 2
     assert frame.loc[(0, "counts of records"), "epsilon_nominal"] == pytest.approx(0.5 / 6)
 
 
 def test_single_trees_spend_evenly_and_other_methods_have_no_levels(small_frame, small_schema):
-    steps = [(0, "counts of records"), (0, "choices"), (1, "counts of records"), (1, "classes in leaves")]
-    for method, expected in ((SuLQID3(max_depth=1), steps), (NaiveBayesSynthesizer(), [(-1, "other")])):
+    steps = [(0, "counts of records"), (0, "choices of splits"), (1, "counts of records"), (1, "classes in leaves")]
+    for method, expected in ((SuLQID3(max_depth=1), steps), (NaiveBayesSynthesizer(), [(-1, "other purposes")])):
         frame = forest_frames.budget(method.fit(small_frame, schema=small_schema).ledger_)
         assert frame["epsilon_nominal"].sum() == pytest.approx(method.epsilon)
         assert list(zip(frame["level"], frame["purpose"], strict=True)) == expected
@@ -280,9 +280,9 @@ def test_disjoint_parts_count_once_and_ties_take_the_longest_path():
     root.charge(entry("levels that no tree reached", 0, claimed=3))
     frame = forest_frames.budget(ledger).set_index(["level", "purpose"])
     noise, claimed = (frame[kind][frame[kind] > 0] for kind in ("epsilon_nominal", "epsilon_claimed"))
-    steps = [(0, "counts of records"), (0, "choices"), (1, "counts of records"), (1, "classes in leaves")]
+    steps = [(0, "counts of records"), (0, "choices of splits"), (1, "counts of records"), (1, "classes in leaves")]
     assert noise.to_dict() == dict(zip(steps, [1.0, 2.0, 1.0, 2.0], strict=True))
     # By the claim, the way that stops at once is the dearest, and what was not asked belongs to no level.
-    assert claimed.to_dict() == {steps[0]: 1.0, (0, "classes in leaves"): 5.0, (-1, "other"): 3.0}
+    assert claimed.to_dict() == {steps[0]: 1.0, (0, "classes in leaves"): 5.0, (-1, "other purposes"): 3.0}
     assert frame.index[-1][0] == -1
     assert (ledger.epsilon_claimed, ledger.epsilon_bound) == (claimed.sum(), noise.sum()) == (9.0, 6.0)

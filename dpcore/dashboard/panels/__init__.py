@@ -189,7 +189,7 @@ def chart(picture: Any, *, data: pd.DataFrame | None = None) -> None:
     st.vega_lite_chart(spec, width="stretch")  # its description is the text alternative
     if data is not None:
         text, mark = say("Chart numbers"), say(REAL_DATA)
-        draw_table(data, say("{title}. {mark}", title=text, mark=mark) if mark in picture.title.text else text)
+        draw_table(data, say("{heading}. {mark}", heading=text, mark=mark) if mark in picture.title.text else text)
 
 
 def draw_table(frame: pd.DataFrame, title: str) -> None:

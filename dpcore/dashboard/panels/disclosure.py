@@ -63,17 +63,17 @@ def describe_limit(release: Release) -> str:
     """Return sentences: how much any attack on a person can gain, or why there is no limit."""
     epsilon, unit = release.ledger.epsilon_bound, release.schema.unit
     if math.isinf(epsilon):
-        return say("**There is no limit.** {why}", why=escape(release.guarantee_void))
-    without = phrase("had had other values")
+        return say("**There is no limit to any attack.** {why}", why=escape(release.guarantee_void))
+    without = phrase("if this row or person had had other values")
     if release.ledger.relation == "add_remove":
-        without = phrase("had not taken part")
+        without = phrase("if this row or person had not taken part")
     text = say(
         "**The limit: {points} percentage points.** The release helps anyone who sees it to guess "
-        "right about a {whose} at most that much more often than if this {whose} {without}. The "
+        "right about a {whose} at most that much more often than {alternative}. The "
         "limit follows from epsilon {epsilon} alone, and holds for every attack.",
         points=limit_points(epsilon),
         whose=say(protection.protects(unit)),
-        without=say(without),
+        alternative=say(without),
         epsilon=escape(protection.headline(unit, epsilon, release.ledger.delta)),
     )
     if not release.ledger.delta:

@@ -7,7 +7,7 @@ from dpcore.dashboard.widgets import caption, markdown
 from dpcore.language import phrase, say
 from dpcore.text import TENTHS, number, odds, percent
 
-PERSON, DAY = phrase("a person; epsilon 2.47 more for homes"), phrase("what a user does on one day")
+PERSON, DAY = phrase("a person; homes: epsilon 2.47 more"), phrase("what a user does on one day")
 # Who, what for, epsilon, what it protects.
 IN_USE = (
     (phrase("US Census Bureau"), phrase("Counts for drawing districts, 2020"), "17.14", PERSON),

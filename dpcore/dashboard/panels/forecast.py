@@ -73,8 +73,8 @@ def draw_result(found: Forecast, epsilon: float, of_row: float, note: str) -> No
     """
     at, times, group = found.expected_at(of_row), epsilon / of_row, say("none")
     if at.group is not None:
-        many = {"share": round(1 / at.group), "many": at.group * found.rows, "rows": found.rows}
-        group = say("1 in {share:,} rows, {many:,.0f} of {rows:,}", **many)
+        many = {"share": round(1 / at.group), "count": at.group * found.rows, "rows": found.rows}
+        group = say("1 in {share:,} rows, which is {count:,.0f} of {rows:,} rows", **many)
     off = {"columns": format_band(at.columns), "pairs": format_band(at.pairs)}
     text = say(
         "At epsilon {epsilon}, nine of ten **columns** may be off by **{columns}**, nine of ten **pairs** by "

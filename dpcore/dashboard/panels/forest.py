@@ -38,7 +38,7 @@ def draw_tree(page: str, shown: ShownRelease) -> None:
     found: Forest = released.get("forest") or released["classifier"]
     chosen = 1
     if found.trees > 1:
-        label = say("Tree (1 to {trees:,})", trees=found.trees)
+        label = say("Number of the tree to show (1 to {trees:,})", trees=found.trees)
         chosen = st.number_input(label, 1, found.trees, key=f"{page}.tree:{id(shown)}", width=240)
     frame = remember(shown, f"tree {chosen}", lambda: forest_frames.node_table(found, chosen - 1))
     st.markdown(panels.release_note(shown))
@@ -107,5 +107,5 @@ def epsilon_table(ledger: Ledger) -> pd.DataFrame:
     names = [say("all trees together"), *(part.name for part in way[1:])]
     epsilons = [(claim(part.epsilon_claimed), limit(part.epsilon_nominal)) for part in way]
     rows = [(name, *both) for name, both in zip(names, epsilons, strict=True) if name]
-    text = say("nominal (noise only)") if ledger.guarantee_void else say("can cost up to")
+    text = say("nominal (noise only)") if ledger.guarantee_void else say("epsilon proven at most")
     return pd.DataFrame(rows, columns=[say("part of the run"), say("claimed epsilon"), text])

@@ -48,8 +48,8 @@ def draw_mean_distance(frame: pd.DataFrame, of: str) -> None:
     (`floor`). `of` says in words which marginals they are.
     """
     markdown(
-        "Mean total variation distance of {of}: **{mean:.3f}**; of a fresh real sample: {floor:.3f} ({mark}).",
-        of=of,
+        "Mean total variation distance of {marginals}: **{mean:.3f}**; of a fresh real sample: {floor:.3f} ({mark}).",
+        marginals=of,
         mean=frame["avd"].mean(),
         floor=frame["floor"].mean(),
         mark=say(REAL_DATA),
@@ -113,7 +113,7 @@ def draw_pairs(page: str, shown: ShownRelease) -> None:
     if (frame := jobs.count_rows(page, shown, "2-way", partial(marginal_distances, shown, 2))) is None:
         return
     every = math.comb(len(release.schema), 2)
-    draw_mean_distance(frame, say("{n:,} of {every:,} pairs", n=len(frame), every=every))
+    draw_mean_distance(frame, say("{n:,} of {every:,} pairs of columns", n=len(frame), every=every))
     real(charts.worst_pairs, frame)
     real(charts.pair_heatmap, frame)
     name = choose_worst_first(say("One pair (the worst first)"), f"{page}.pair", frame)

@@ -36,7 +36,7 @@ def draw_two_persons(page: str, model: Model) -> None:
     titles = say("First invented person (typical)"), say("Second invented person (changed)")
     answers = zip(st.columns(2), titles, found.iloc[:, -2], found.iloc[:, -1], strict=True)
     for cell, title, answer, sure in answers:
-        value = say("{answer} ({sure:.1%} sure)", answer=escape(str(answer)), sure=sure)
+        value = say("{predicted} ({sure:.1%} sure)", predicted=escape(str(answer)), sure=sure)
         cell.metric(f"{title}{say(': ')}{escape(model.target)}", value, border=True)
     caption(
         "A typical value is the middle of a public range, or of a list of values. Neither person "

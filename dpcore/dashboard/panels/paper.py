@@ -60,7 +60,7 @@ def draw_figures(page: str, data: Dataset, paper: str) -> None:
     data = sets[name]
     count = int(lasting(right.number_input, say("Number of repeats"), f"{page}.repeats", 1, 20, REPEATS))
     titles = {each.title: each for each in of_paper(paper)}
-    figure = titles[segmented_choice(say("Figure"), f"{page}.figure", {each: say(each) for each in titles})]
+    figure = titles[segmented_choice(say("Paper’s figure"), f"{page}.figure", {each: say(each) for each in titles})]
     with st.popover(say("What the paper prints")):
         st.markdown(retold(figure.source_says))
         st.caption(source(OWN[paper]))

@@ -64,7 +64,7 @@ def draw_epsilon(shown: ShownRelease) -> None:
         forest.draw_budget(shown, grown)
     else:
         chart(charts.epsilon_split(ledger.breakdown()))
-    caption("{sentence}.", sentence=escape(retold(release.noise_label)))
+    caption("Source of noise: {noise}.", noise=escape(retold(release.noise_label)))
     draw_table(frame, say("Every entry of the ledger"))
 
 
@@ -82,5 +82,5 @@ def describe_loss_ratio(entries: pd.DataFrame, rows: int = 1) -> str:
         text = phrase("Claimed: epsilon {claimed}. Nominal (noise only): {bound}{times}.")
     times = ""
     if 0 < claimed < bound < math.inf:
-        times = say(", **{times} times** as much", times=number(bound / claimed))
+        times = say(", **{times} times** the claimed epsilon", times=number(bound / claimed))
     return say(text, claimed=number(claimed), bound=limit(bound), times=times)

@@ -53,8 +53,8 @@ def draw_notices(shown: ShownRelease) -> None:
     if shown.settings and shown.settings[2:] == (None,) and (made := release.artifact_as(SyntheticRows).replay_rows):
         st.warning(say(FEWER, rows=release.rows, made=made), icon=":material/warning:")
     if shown.data.token != session.dataset().token:
-        of = {"made": escape(release.data_name), "now": escape(session.dataset().name)}
-        st.info(say("This release was made from {made}. Press Run to use {now}.", **of), icon=":material/update:")
+        of = {"old": escape(release.data_name), "new": escape(session.dataset().name)}
+        st.info(say("This release was made from data {old}. Press Run to use {new}.", **of), icon=":material/update:")
 
 
 def draw_summary(page: str, shown: ShownRelease, remark: str = "") -> None:
@@ -94,7 +94,7 @@ def epsilon_tile(shown: ShownRelease) -> Tile:
     if ledger.delta:
         label = say("{title}, at delta {delta}", title=label, delta=f"{ledger.delta:g}")
     if unit is not None:
-        label = say("{title}, per {whose}", title=label, whose=say(protection.protects(unit)))
+        label = say("{title}, per {whom}", title=label, whom=say(protection.protects(unit)))
     neighbors = protection.neighbors(unit, ledger.relation)
     gained = protection.log_odds_gained(unit, ledger.measure, ledger.totals.bound)
     value, text = limit(bound), f"{neighbors} {odds_sentence(gained, delta=ledger.delta)}"

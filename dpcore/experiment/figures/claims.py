@@ -127,11 +127,11 @@ def in_words(found: Verdicts) -> str:
     lines, counts = [], Counter(found.values())
     for answer in answers:
         where = [list_where(part, found, answer) for part in dict.fromkeys(part for part, _ in found)]
-        lines.append(say("{answer} {places}", answer=say(answer), places=", ".join(filter(None, where))))
+        lines.append(say("{answer} {where}", answer=say(answer), where=", ".join(filter(None, where))))
     if len(listed := "; ".join(lines)) <= MOST:
         return listed
     lines = [
-        say("{answer} in {n:,} of {all:,} places", answer=say(one), n=counts[one], all=len(found)) for one in answers
+        say("{answer} in {n:,} of {all:,} settings", answer=say(one), n=counts[one], all=len(found)) for one in answers
     ]
     return "; ".join(lines)
 
@@ -143,8 +143,8 @@ def list_where(part: str, found: Verdicts, answer: Verdict) -> str:
     """
     answers = {point: one for (own, point), one in found.items() if own == part}
     good = [point for point, one in answers.items() if one is answer]
-    where = say("at {places}", places=", ".join(good)) if 0 < len(good) < len(answers) else ""
-    return " ".join(filter(None, [say("for {part}", part=retold(part)) if part and good else "", where]))
+    where = say("at {settings}", settings=", ".join(good)) if 0 < len(good) < len(answers) else ""
+    return " ".join(filter(None, [say("for {group}", group=retold(part)) if part and good else "", where]))
 
 
 def parts(frame: pd.DataFrame, *columns: str) -> list[tuple[str, pd.DataFrame]]:

@@ -43,7 +43,7 @@ def curves(
     for name, part in frame.groupby("data", sort=False) if each else [("", frame)]:
         how: dict[str, Any] = {"y": "value", "columns": 2, "width": WIDE}
         how |= {"references": lines(part, panel, others) if others else None, **look}
-        text = say("{title}: {name}", title=title, name=name) if each else title
+        text = say("{title}: {data}", title=title, data=name) if each else title
         yield charts.curves(part, panel=panel, title=text, **how), (part if data is None else data)
     if caption:
         yield say(caption)
@@ -92,7 +92,7 @@ def utility(frame: pd.DataFrame, _: Iterable[str], view: str, views: Any, **char
     """
     frame = frame[frame["metric"].isin(views[view])]
     names = zip(frame["metric"].str.split(" on ").str[0], frame["data"], strict=True)
-    frame = frame.assign(panel=[say("{metric}, {data}", metric=say(name), data=data) for name, data in names])
+    frame = frame.assign(panel=[say("{metric} on {data}", metric=say(name), data=data) for name, data in names])
     level = frame["series"].str.startswith("NoPrivacy")
     means = frame[level].groupby("panel", as_index=False)["value"].mean()
     references = means.assign(label=phrase("without privacy"))

@@ -80,7 +80,7 @@ class TopDownSpecializer(Specializer):
     """Base of methods that choose a value to specialize and split points in separate choices."""
 
     reference = phrase("Mohammed et al. 2011")
-    provable_published = phrase("numbers: no epsilon")
+    provable_published = phrase("no epsilon (numbers)")
 
     def _start(self, descent: Descent, progress: Progress) -> Epsilon:
         """Choose a split point for each numeric column's interval; return the epsilon of a choice.

@@ -78,7 +78,7 @@ class DiffPRF(TreeClassifier):
     reference = phrase("Patil and Singh 2014")
     survey_row = (phrase("Laplace, exponential"), phrase("low noise"), phrase("interactive"), phrase("categories"))
     best_for = "predicting a target from bins"
-    provable_published = phrase("above claimed epsilon")
+    provable_published = phrase("exceeds claimed epsilon")
     presets = presets_of(PAGES, "DiffPRF")
     reconstruction_note = phrase(
         "The paper's text is not available. As Mu et al. (2016) say, trees are DiffP-ID3 trees on bootstrap samples."

@@ -28,7 +28,7 @@ from dpcore.text import odds, percent
 
 EPSILONS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1_000.0, 3_000.0, 10_000.0)
 WITH_NOISELESS = (*EPSILONS, inf)
-STEPS = {"noiseless": phrase("1. Without noise"), "noise": phrase("2. With noise")}
+STEPS = {"noiseless": phrase("1. Attack without noise"), "noise": phrase("2. Attack with noise")}
 NUMBERS = phrase("The numbers behind the picture")
 SECRET = "income"
 remembered = lru_cache(maxsize=16)  # for functions of the settings and the sample only

@@ -74,7 +74,7 @@ def run_attack(degree: int, people: int, epsilon: float | None, seed: int) -> tu
     noise = scale * np.random.default_rng([seed, STUDIES + 1]).laplace(size=count)
     scores = study.scores(study.averages + noise, scale)
     bins = averages.score_histogram(*scores, np.arange(-4.0, 11.0))
-    look: Any = {"groups": {"outside": say("did not take part"), "inside": say("took part")}}
+    look: Any = {"groups": {"outside": say("non-participants"), "inside": say("participants")}}
     look["what"] = say("score (0: mean of non-participants; 1: one standard deviation above)")
     look["title"] = say("How well people fit the published averages")
     look["key"] = say("Scores beyond the axis are counted in the outermost bars.")

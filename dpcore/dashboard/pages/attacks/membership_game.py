@@ -59,7 +59,7 @@ def draw_game(page: str) -> None:
             limit=100 * odds(epsilon),
             best=100 * best_share(rules),
         )
-        st.success(say("**To keep:** {sentence}", sentence=sentence), icon=":material/bookmark:")
+        st.success(say("**Takeaway:** {sentence}", sentence=sentence), icon=":material/bookmark:")
         draw_scores(page, rules, playing)
 
 

@@ -181,7 +181,7 @@ def draw_tables(pair: tuple[pd.DataFrame, pd.DataFrame]) -> None:
     alike = both.min(axis=1)
     others = alike[alike > 0].head(MOST_SHOWN)
     who = [
-        name if count == 1 else say("{name} and {more:,} more", name=name, more=count - 1)
+        name if count == 1 else say("{name} and {more:,} more people", name=name, more=count - 1)
         for name, count in zip(OTHERS * 2, others, strict=False)
     ]
     for cell, world in zip(st.columns(2, gap="large"), both, strict=True):

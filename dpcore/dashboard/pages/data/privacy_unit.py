@@ -154,9 +154,9 @@ def summary_sentence(rows: Intake, schema: Schema, share: float) -> str:
     parts = [say(words, n=unit.max_contributions, column=escape(str(unit.id_column)))]
     learned, people = rows.sizes(schema.persons, share)
     if learned:
-        few = phrase("learns from **{some:,} of {all:,} rows**")
+        few = phrase("methods learn from **{some:,} of {all:,} rows**")
         parts.append(say(few, some=learned, all=rows.rows))
     if people:
-        parts[-1] += say(", of {people:,} people", people=people)
-    parts.append(say("class: {name}", name=escape(schema.target or say("none"))))
+        parts.append(say("rows of {people:,} people", people=people))
+    parts.append(say("class column: {name}", name=escape(schema.target or say("none"))))
     return " · ".join([*parts, *rules.summary_parts(schema)])

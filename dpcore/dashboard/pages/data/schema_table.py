@@ -193,7 +193,7 @@ def column_origins(rows: Intake, schema: Schema, left: Collection[str]) -> dict[
 
     `left` are the columns whose lines were inferred from the rows and not declared yet.
     """
-    words = phrase("left out: {reason}")
+    words = phrase("column left out: {reason}")
     found = {one.name: say(words, reason=retold(one.reason)) for one in rows.column_types if not one.keep}
     for column in schema:
         words = ORIGINS.get(column.origin, phrase("declared"))
@@ -227,7 +227,7 @@ def draw_editor(rows: Intake, key: str) -> pd.DataFrame:
         "from": text(say("Declaration source"), width=round(145 * size), help=say("For your eyes only: not released.")),
         "outside": pick(say("Values out of range"), width=round(140 * size), options=OUTSIDE, required=True),
         "also": text(say("Missing codes"), help=say("Numbers or dates that mean missing, such as 999; -9.")),
-        "form": text(say("Cell format"), help=say("Such as $1,234.50; of dates, d/m/y, m/d/y, ymd or d-mon-y.")),
+        "form": text(say("Cell format"), help=say("Cells as $1,234.50; dates as d/m/y, m/d/y, ymd or d-mon-y.")),
     }
     shown = st.session_state.get(SHOWN, {}).get(key) or column_origins(rows, rows.schema, rows.inferred_columns)
     st.session_state[SHOWN] = {key: shown}

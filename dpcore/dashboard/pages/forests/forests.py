@@ -32,7 +32,7 @@ def draw_survey() -> None:
     """Draw table 1 of paper 003, which compares methods, with what can be proved of each here."""
     kinds = {name: kind for name, kind in METHODS.items() if kind.survey_row}
     rows = {name: [*kind.survey_row, kind.provable_published] for name, kind in kinds.items()}
-    columns = [*SURVEY, phrase("as published, proven")]
+    columns = [*SURVEY, phrase("proven epsilon, as published")]
     table = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
     st.table(table.map(say).rename(columns=say))
     caption("The last column is not in the paper: it shows what can be proved of each claim.")

@@ -56,7 +56,7 @@ def draw_upload() -> None:
                 shell.check_page(page)
                 title, name = shell.find_page(page).title, shell.escape(data)
                 markdown("Settings of the page **{page}**, used on {data}.", page=title, data=name)
-                label = say("Open that page with these settings")
+                label = say("Open the page of this file with these settings")
                 if st.button(label, key="home.restore", type="primary"):
                     links.preset_controls(page, settings)
                     shell.open_page(page)

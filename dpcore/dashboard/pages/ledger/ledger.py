@@ -23,8 +23,8 @@ from dpcore.language import phrase, retold, say
 from dpcore.text import claim, limit, number
 
 # Columns of the table of runs.
-COLUMNS = (phrase("when"), phrase("run"), phrase("releases"), phrase("claimed"),
-           phrase("proven at most"), phrase("why"))  # fmt: skip
+COLUMNS = (phrase("time of the run"), phrase("run"), phrase("releases"), phrase("claimed epsilon"),
+           phrase("epsilon proven at most"), phrase("why no proof"))  # fmt: skip
 
 
 def read_accounts() -> list[Account] | None:
@@ -97,8 +97,8 @@ def draw_account(account: Account, accounts: list[Account]) -> None:
         if not account.delta:  # epsilons converted from rho do not add up: no staircase
             costs = (cross_account_loss(one, account) for one in others if one.relation is account.relation)
             beneath = math.fsum(cost for cost in costs if math.isfinite(cost))  # as the cap counts
-            panels.chart(charts.staircase(runs[::-1], cap=cap, others=beneath))
-        proved = runs.drop(index=unproved.index, columns=["why", "epsilon_bound"])
+            panels.chart(charts.staircase(runs[::-1].rename(columns={COLUMNS[0]: "when"}), cap=cap, others=beneath))
+        proved = runs.drop(index=unproved.index, columns=["why no proof", "epsilon_bound"])
         st.dataframe(proved.rename(columns=say), hide_index=True, key=f"ledger.{key}")
     if account.void_looks:
         text = say(
@@ -106,7 +106,7 @@ def draw_account(account: Account, accounts: list[Account]) -> None:
             "has seen one of them may know anything about these rows."
         )
         st.warning(text, icon=":material/gpp_bad:")
-        listed = unproved.drop(columns=["proven at most", "epsilon_bound"])
+        listed = unproved.drop(columns=["epsilon proven at most", "epsilon_bound"])
         st.dataframe(listed.rename(columns=say), hide_index=True, key=f"ledger.apart.{key}")
     requested = session.session_ledgers().get((account.key, str(account.relation), account.delta))
     if requested is not None and requested.entries:
@@ -117,7 +117,7 @@ def format_promise(account: Account) -> str:
     """Return in a few words for whom an account adds up: its relation, privacy unit and delta."""
     words = say(account.relation.short_for(account.protects))
     if account.delta:
-        words = say("{words}, with delta {delta}", words=words, delta=f"{account.delta:g}")
+        words = say("{costs}, with delta {delta}", costs=words, delta=f"{account.delta:g}")
     return words
 
 
@@ -147,9 +147,9 @@ def draw_totals(account: Account) -> None:
     labels = say("Releases"), say("Claimed epsilon"), say("Epsilon (proven at most)"), say("Worst-case belief")
     values = f"{account.looks:,}", claimed, bound, short_odds(gained)
     figures(dict(zip(labels, values, strict=True)))
-    sentence = odds_sentence(gained, phrase("these releases, and nothing else"), account.delta)
+    sentence = odds_sentence(gained, phrase("only this account’s releases"), account.delta)
     if person := person_clause(account, unit):
-        sentence = say("Per row{for_person}. For them: {odds}", for_person=person, odds=sentence)
+        sentence = say("Per row{for_person}. Per person: {odds}", for_person=person, odds=sentence)
     elif account.protects == "row":
         sentence = say("Per row: {odds} A person with more rows is protected less.", odds=sentence)
     st.caption(sentence)
@@ -160,7 +160,7 @@ def draw_totals(account: Account) -> None:
 def runs_frame(account: Account) -> pd.DataFrame:
     """Return the runs of an account, the latest first.
 
-    The column `why` is filled for runs without a finite proven epsilon.
+    The column `why no proof` is filled for runs without a finite proven epsilon.
     """
     rows = [
         (

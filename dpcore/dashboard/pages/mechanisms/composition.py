@@ -88,7 +88,7 @@ def floating_point(key: str) -> Demonstration:
     An answer that is possible in only one of two neighboring data sets reveals which one was used.
     """
     epsilon = epsilon_slider(key)
-    note = say("A few bits make the holes visible. Programs use 53 bits, as in the last chart.")
+    note = say("Few bits make holes in noise visible. Programs use 53 bits, as in the last chart.")
     label = say("Bits of the uniform random number")
     bits = lasting(st.slider, label, f"{key}.bits", 8, 16, 10, help=note)
     found = [(f"{count:,}", telltale_share(count, epsilon)) for count in COUNTS]

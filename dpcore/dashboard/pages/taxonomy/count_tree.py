@@ -132,7 +132,7 @@ def draw_errors(shown: ShownRelease) -> None:
     frame = remember(shown, f"range errors {finer}", lambda: range_errors(shown, finer=finer))
     panels.real(charts.error_by_range, frame)
     caption(
-        "“Published groups” have no negative counts. “Flat” is a histogram of all combinations of "
+        "“Counts of published groups” are never negative. “Flat histogram” counts all combinations of "
         "values at the same privacy loss: a what-if with noise of its own, not part of the release."
     )
 
@@ -146,16 +146,16 @@ def range_errors(shown: ShownRelease, *, finer: bool) -> pd.DataFrame:
     found, divided = counts.tree, schema.select(counts.tree.leaves.divided_columns)
     queries = random_queries(divided, QUERIES) if finer else group_queries(found, QUERIES)
     answers = {
-        phrase("consistent"): found.answers(queries),
-        phrase("noisy: as few groups as will do"): found.noisy_answers(queries)[0],
-        phrase("published groups"): found.answers(queries, counts.leaf_counts),
-        phrase("flat"): flat_answers(shown, true_answers(rows, schema, queries), queries, divided),
+        phrase("consistent counts"): found.answers(queries),
+        phrase("noisy counts, fewest groups"): found.noisy_answers(queries)[0],
+        phrase("counts of published groups"): found.answers(queries, counts.leaf_counts),
+        phrase("flat histogram"): flat_answers(shown, true_answers(rows, schema, queries), queries, divided),
     }
     if finer:
-        answers[phrase("no noise, same groups")] = found.answers(queries, true_counts(shown)[-1])
+        answers[phrase("noiseless groups")] = found.answers(queries, true_counts(shown)[-1])
     frame = evaluate.range_queries(rows, answers, schema, queries)
     frame = evaluate.errors_by_query_size(frame)
-    return frame.assign(baseline=frame["release"].isin(["flat", "no noise, same groups"]))
+    return frame.assign(baseline=frame["release"].isin(["flat histogram", "noiseless groups"]))
 
 
 def draw_range_query(shown: ShownRelease) -> None:
@@ -174,7 +174,7 @@ def draw_range_query(shown: ShownRelease) -> None:
     cells = zip(st.columns(max(len(names), 2)), names, strict=False)
     query = RangeQuery.from_codes({one: draw_group_picker(cell, key, schema[one]) for cell, one in cells})
     frame = remember(shown, f"ask {query!r}", lambda: range_answers(shown, query))
-    near = frame["release"] != "flat"  # its interval would squeeze the others to dots
+    near = frame["release"] != "flat histogram"  # its interval would squeeze the others to dots
     panels.real(charts.range_answers, frame, of=near)
     caption(
         "This range covers {size:.3g}% of the domain. A flat histogram at the same privacy loss "
@@ -231,9 +231,9 @@ def range_answers(shown: ShownRelease, query: RangeQuery) -> pd.DataFrame:
     scale = shown.release.ledger.relation.histogram_l1 / per_row(shown)
     half_width = SURE * math.sqrt(2 * cells_covered(query, cells)) * scale
     rows = [
-        ("noisy: as few groups as will do", noisy[0], width[0]),
-        ("consistent", found.answers([query])[0], found.half_widths([query])[0]),
-        ("flat", estimate, half_width),
-        ("published groups", found.answers([query], counts.leaf_counts)[0], np.nan),
+        ("noisy counts, fewest groups", noisy[0], width[0]),
+        ("consistent counts", found.answers([query])[0], found.half_widths([query])[0]),
+        ("flat histogram", estimate, half_width),
+        ("counts of published groups", found.answers([query], counts.leaf_counts)[0], np.nan),
     ]
     return one_answer(rows, truth[0])
