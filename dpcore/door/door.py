@@ -18,7 +18,7 @@ from dpcore.mechanisms.noise import Noise
 from dpcore.mechanisms.scores import Bounds, Score, Shape
 
 Answer = TypeVar("Answer")
-QueryKind = Literal["counts", "choose", "histograms", "noisy_scores", "randomize", "unprotected"]
+QueryKind = Literal["counts", "choose", "histograms", "moments", "noisy_scores", "randomize", "unprotected"]
 
 
 class Door:

@@ -10,9 +10,9 @@ Epsilon 0    No information: counts are returned as zeros and selections are uni
              rows.
 
 In a run with a delta, losses are in rho and Gaussian noise replaces Laplace noise
-(`accounting.privacy_measure` has the lemmas). One marginal has the L2 sensitivity 1 under add_remove and
-sqrt(2) under replace; the scores of m candidates have sqrt(m) times the sensitivity of one. Budgets
-of queries and their entries are then in rho.
+(`accounting.privacy_measure` has the lemmas). One marginal has the L2 sensitivity 1 under
+add_remove and sqrt(2) under replace; the scores of m candidates have sqrt(m) times the sensitivity
+of one. Budgets of queries and their entries are then in rho.
 
 A claim is the source's: a sensitivity, to which noise is then scaled, or an epsilon for the whole
 query. A claim never changes the proven bound, which follows from the noise and the true
@@ -27,7 +27,7 @@ from typing import TypedDict
 import numpy as np
 
 from dpcore.accounting.ledger import Entry
-from dpcore.accounting.privacy_measure import PURE, PrivacyMeasure
+from dpcore.accounting.privacy_measure import PURE, PrivacyLoss, PrivacyMeasure
 from dpcore.accounting.relation import Epsilon, Relation, exact, shares_of
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.scores import Bounds
@@ -126,6 +126,15 @@ def marginal_entries(
         own = replace(claim, claimed_epsilon=claimed_share)
         entries.append(own.entry(name, mechanism, sensitivity, scale, spent=share, bound=bound, draws=1))
     return entries
+
+
+def noise_entry(name: str, mechanism: str, measure: PrivacyMeasure, sensitivity: float, loss: PrivacyLoss) -> Entry:
+    """Return the ledger entry of one noisy vector, whose `scale` is that of the noise.
+
+    `sensitivity` is the vector's, in the norm of the `measure`, and `loss` its privacy loss.
+    """
+    scale, spent = measure.scale(loss, sensitivity), exact(loss)
+    return QueryClaim(measure=measure).entry(name, mechanism, sensitivity, scale, spent=spent, bound=spent, draws=1)
 
 
 def histogram_entry(cliques: Sequence[Names], relation: Relation, epsilon: Epsilon) -> Entry:

@@ -16,6 +16,7 @@ from dpcore.accounting.privacy_measure import PrivacyLoss
 from dpcore.accounting.relation import Epsilon, Relation, exact
 from dpcore.arguments import Flags, Floats, Ints
 from dpcore.domain.column import Codes, Column, Counts
+from dpcore.domain.moments import GRID, MomentBasis
 from dpcore.domain.schema import Schema
 from dpcore.domain.splits import Attribute
 from dpcore.door import nodes, privacy_costs, responses
@@ -23,12 +24,13 @@ from dpcore.door.door import Door
 from dpcore.door.exact_node_counts import Records, root_nodes
 from dpcore.door.network_growth import FamilySearch, NetworkGrowth
 from dpcore.door.privacy_costs import ClaimedValues, Names
+from dpcore.door.ranks import PrivateRanks, RankCells
 from dpcore.errors import ParameterError, SchemaError
 from dpcore.mechanisms.noise import Noise, NoNoise, NumpyNoise, Weights, generator
 from dpcore.mechanisms.noise.histograms import WIDEST, Spread
 from dpcore.mechanisms.scores import Score, TableScore
 from dpcore.postprocess.reports import Questionnaire, Reports
-from dpcore.rows import HeldRows, Rows
+from dpcore.rows import HeldRows, NumberCodes, Rows
 
 
 class PrivateTable:
@@ -62,6 +64,9 @@ class PrivateTable:
         self._sizes = dict(zip(schema.names, schema.sizes, strict=True))
         self._sources: dict[str, str] = {}  # of recoded columns: their source columns
         self._strata: tuple[str, ...] = ()  # columns that the rows were partitioned by
+        # one row of each person, with a ledger of persons, if a column identifies them
+        self.persons: PrivateTable | None = None
+        self.rows_per_person = 1  # the most rows of a person
         self.schema, self.ledger = schema, ledger
         public = self.public_rows
         most = None if public is None or len(self._rows) > public else public
@@ -90,6 +95,15 @@ class PrivateTable:
         schema = Schema(**{**vars(self.schema), "columns": (*self.schema.columns, column)})
         added = [self.schema.index(name) for name in sources], rule
         rows = self._rows.look_up(schema.sizes, [*range(len(self.schema)), added])
+        return self._derived_table(rows, schema, self.ledger)
+
+    def number_codes(self, column: Column, source: str, rule: NumberCodes) -> Self:
+        """Return the table with one more column, a public function of a column's numbers; no query.
+
+        `rule` maps numbers of the column `source`, as the method reads them, to codes of `column`.
+        """
+        schema = Schema(**{**vars(self.schema), "columns": (*self.schema.columns, column)})
+        rows = self._rows.number_codes(self.schema.index(source), rule, column.size)
         return self._derived_table(rows, schema, self.ledger)
 
     def recode(self, schema: Schema, rules: Sequence[tuple[str, NDArray[np.integer[Any]]]]) -> Self:
@@ -169,6 +183,54 @@ class PrivateTable:
 
         return self._door.answer("histograms", [entry], draw)
 
+    def moments(
+        self, group: str, columns: Names, basis: MomentBasis, *, epsilon: PrivacyLoss, values: Names = ()
+    ) -> tuple[Floats, float]:
+        """Return noisy sums of public functions of numbers, by group, and the scale of their noise.
+
+        The sums have the shape (groups, functions), and are multiples of 1 / `GRID`.
+
+        Parameters
+        ----------
+        group : str
+            The column whose values are the groups.
+        columns : sequence of str
+            The numeric columns, which the method reads as numbers scaled to [0, 1].
+        basis : MomentBasis
+            The functions, and their sensitivity (`domain.moments` has the proof).
+        epsilon : float or Fraction
+            The privacy loss of all sums together.
+        values : sequence of str
+            Columns with a code for each value of `columns`, evenly spaced, and for missing ones, if
+            there are such columns: they are faster to count.
+        """
+        measure, size = self.ledger.measure, self.schema[group].size
+        sensitivity = basis.sensitivity(measure.histogram_sensitivity(self.relation), size)
+        name = f"moments of {' × '.join(columns)} in {group}"
+        entry = privacy_costs.noise_entry(name, self._door.noise.on_counts, measure, sensitivity, epsilon)
+        entry = self._add_tables(entry, [[group]])
+
+        def draw() -> Floats:
+            if values:
+                (counts,) = self._marginals([[group, *values]])
+                sums = (counts.reshape(size, -1) @ basis.steps_of_values(counts.shape[1:])).astype(np.int64)
+            else:
+                positions = self.schema.index(group), [self.schema.index(name) for name in columns]
+                sums = self._rows.sums(*positions, basis.steps, basis.size)
+            return self._door.noisy_counts([sums], [entry.scale * GRID])[0] / GRID
+
+        return self._door.answer("moments", [entry], draw), entry.scale
+
+    def ranks(self, group: str, column: str, cells: RankCells) -> PrivateRanks:
+        """Return the rows of each group in the order of a column's numbers, for quantile queries.
+
+        Nothing is charged yet. `cells` are ordered cells of the numbers scaled to [0, 1].
+        """
+        positions = self.schema.index(group), self.schema.index(column)
+        noise = self._door.noise
+        counts = self._rows.number_counts(*positions, cells.index, cells.size, noise.uniform_blocks(len(self._rows)))
+        return PrivateRanks(self._door, f"{column} in {group}", counts)
+
     def histogram_spreads(self, cliques: Sequence[Names], epsilon: Epsilon) -> list[Spread]:
         """Return the approximate noise of each marginal of `histograms`; nothing is charged."""
         _, factor = self._histogram_entry(cliques, epsilon)
@@ -195,7 +257,7 @@ class PrivateTable:
 
         Public: nothing is charged.
         """
-        scale = self._cell_scale(epsilon)
+        scale = self.count_scale(epsilon)
         return self._door.noise.variance(scale) if np.isfinite(scale) else np.inf
 
     def cell_error(self, epsilon: PrivacyLoss) -> float:
@@ -203,10 +265,15 @@ class PrivateTable:
 
         Public: nothing is charged.
         """
-        return self.ledger.measure.mean_abs_error(self._cell_scale(epsilon))
+        return self.ledger.measure.mean_abs_error(self.count_scale(epsilon))
 
-    def _cell_scale(self, epsilon: PrivacyLoss) -> float:
-        """Return the scale of the noise in each cell of a marginal for `epsilon`."""
+    def selection_rate(self, epsilon: PrivacyLoss) -> float:
+        """Return the factor of scores in selections of ranks that cost `epsilon`; public."""
+        measure = self.ledger.measure
+        return measure.selection_exponent(epsilon / measure.group_factor(self.relation.histogram_l1))
+
+    def count_scale(self, epsilon: PrivacyLoss) -> float:
+        """Return the scale of the noise in each cell of a marginal for `epsilon`; public."""
         measure = self.ledger.measure
         return measure.scale(epsilon, measure.histogram_sensitivity(self.relation))
 
@@ -431,4 +498,5 @@ class PrivateTable:
         made = type(self)(rows, schema, ledger, self._door.noise)
         made._door = self._door.with_ledger(ledger)  # keeps the public bound on rows
         made._sources, made._strata = self._sources, self._strata
+        made.rows_per_person = self.rows_per_person
         return made

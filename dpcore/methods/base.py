@@ -274,7 +274,10 @@ class PrivateEstimator(ParameterClass, BaseEstimator, ABC):
             if not isinstance(rows, HeldRows) or not isinstance(frame, pd.DataFrame):
                 raise DataError("A folder of rows does not identify persons.", "Fit on a DataFrame instead.")
             draws = make_noise(self.noise, self.random_state, SAMPLING_STREAM).uniforms(len(rows))
-            rows = rows.take(unit.bound_contributions(unit.persons(frame), draws, fill=relation is Relation.REPLACE))
+            persons = unit.persons(frame)
+            kept = unit.bound_contributions(persons, draws, fill=relation is Relation.REPLACE)
+            rows = rows.take(kept)
+            one_each = rows.take(np.unique(persons[kept], return_index=True)[1])
         if relation is Relation.ADD_REMOVE and schema.max_rows is not None and len(rows) > schema.max_rows:
             raise DataError(
                 "The table has more rows than the schema's max_rows.",
@@ -301,6 +304,9 @@ class PrivateEstimator(ParameterClass, BaseEstimator, ABC):
         # the door protects rows: the schema that it sees declares no persons
         known = schema if schema.unit is None else replace(schema, unit=None)
         table = PrivateTable(rows, known, account, source, unprotected_allowed=self._published)
+        if unit is not None:
+            table.persons = PrivateTable(one_each, known, run, source)
+            table.rows_per_person = unit.max_contributions
         self._forget()
         # set before the first query: a stopped fit is charged for the answers up to then
         self.ledger_ = run

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.arguments import Floats
+from dpcore.arguments import Floats, Ints
 from dpcore.domain.column import Codes, Counts
 from dpcore.rows import exact_counts
 from dpcore.rows.exact_counts import Axes, CodeBlock, PackedBits
@@ -19,6 +19,8 @@ CodeMap = NDArray[np.integer[Any]]
 """A public look-up array with one axis per source column, from their codes to a new code."""
 NumberRule = Callable[[Floats], Floats]
 """A function of a column's numbers, applied to each number."""
+NumberCodes = Callable[[Floats], NDArray[Any]]
+"""A function from a column's transformed numbers to codes, applied to each number."""
 
 
 class Rows(ABC):
@@ -59,7 +61,14 @@ class Rows(ABC):
 
         A new column is given by the position of an old one, or by positions of old ones and an
         array from their codes to the new codes. `sizes` has the number of codes of each new column.
-        The new rows, and all rows made from them, have no numbers.
+        Columns that are kept keep their numbers; new ones have none.
+        """
+
+    @abstractmethod
+    def number_codes(self, column: int, rule: NumberCodes, size: int) -> Self:
+        """Return rows with one more column, of `size` codes: `rule` of a column's numbers.
+
+        `rule` maps transformed numbers, NaN if missing, to codes.
         """
 
     def recode(self, sizes: Sequence[int], rules: Sequence[tuple[int, CodeMap]]) -> Self:
@@ -89,6 +98,39 @@ class Rows(ABC):
         """Return all transformed numbers of a column, shape (n,)."""
         blocks = self.blocks((), [position])
         return np.concatenate([np.empty(0), *(self.transform_numbers(position, block[0]) for block in blocks)])
+
+    def sums(self, group: int, columns: Sequence[int], steps: Callable[[list[Floats]], Floats], size: int) -> Counts:
+        """Return sums of a public function of some columns' numbers, by the codes of a column.
+
+        `steps` maps transformed numbers, an array of shape (m,) per column, to whole numbers of
+        shape (m, size). The result has the shape (codes of `group`, size).
+        """
+        totals = np.zeros((self.sizes[group], size))
+        for codes, *found in self.blocks([group], columns):
+            numbers = [self.transform_numbers(j, own) for j, own in zip(columns, found, strict=True)]
+            for cell, own in enumerate(steps(numbers).T):
+                totals[:, cell] += np.bincount(codes, weights=own, minlength=len(totals))
+        return totals.astype(np.int64)
+
+    def number_counts(
+        self, group: int, column: int, index: Callable[[Floats, Floats], Ints], size: int, draws: Iterator[Floats]
+    ) -> Counts:
+        """Count rows by the codes of a column and by a random index of another's numbers.
+
+        `index` maps transformed numbers and a random number per row to whole numbers below `size`,
+        or to -1: these rows are not counted. `draws` yields the random numbers, in blocks that are
+        as large as those of rows, or several times. The result has the shape (codes of `group`,
+        size).
+        """
+        totals = np.zeros(self.sizes[group] * size, dtype=np.int64)
+        step = exact_counts.BLOCK
+        parts = (block[i : i + step] for block in draws for i in range(0, max(len(block), 1), step))
+        # the first block of random numbers is drawn even if there are no rows
+        for drawn, (codes, found) in zip(parts, self.blocks([group], [column]), strict=False):
+            indices = index(self.transform_numbers(column, found), drawn)
+            flat = codes.astype(np.intp) * size + indices
+            totals += np.bincount(flat[indices >= 0], minlength=len(totals))
+        return totals.reshape(-1, size)
 
     def flat_indices(self, clique: Sequence[int]) -> NDArray[Any]:
         """Return the index of every row in the flattened marginal of a clique, shape (n,)."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from os.path import isdir
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ from dpcore.domain.column import Codes, Column, Counts, code_dtype
 from dpcore.domain.schema import Schema
 from dpcore.errors import DataError, SchemaError
 from dpcore.rows import exact_counts
-from dpcore.rows.base import CodeMap, NumberRule, Rows
+from dpcore.rows.base import CodeMap, NumberCodes, NumberRule, Rows
 from dpcore.rows.exact_counts import Axes, CodeBlock
 from dpcore.rows.folder import Folder
 
@@ -65,7 +65,16 @@ class HeldRows(Rows):
             else:
                 sources, rule = column
                 codes[:, j] = rule.astype(codes.dtype)[tuple(self.codes[:, source] for source in sources)]
-        return type(self)(codes, sizes)
+        kept = {j: column for j, column in enumerate(columns) if isinstance(column, int)}
+        numbers = {j: self._numbers[column] for j, column in kept.items() if column in self._numbers}
+        return type(self)(codes, sizes, numbers)
+
+    def number_codes(self, column: int, rule: NumberCodes, size: int) -> Self:
+        """Return rows with one more column: a public function of a column's numbers."""
+        sizes = (*self.sizes, size)
+        codes = np.empty((len(self), len(sizes)), dtype=code_dtype(max(sizes)), order="F")
+        codes[:, :-1], codes[:, -1] = self.codes, rule(self._numbers[column])
+        return type(self)(codes, sizes, self._numbers)
 
     def split(self, column: int) -> list[Self]:
         """Split the rows by the codes of a column; return the rows of each code."""
@@ -99,8 +108,21 @@ class LookUpColumn:
     sources: tuple["CodeSource", ...]
 
 
-CodeSource = int | LookUpColumn
-"""Source of a column's codes: the position of a column in the folder, or a look-up."""
+@dataclass(frozen=True, eq=False)
+class NumberColumn:
+    """A column whose codes are a function of a folder's numbers.
+
+    `position` is the column's in the folder, `transform` is applied to its numbers first, and then
+    `rule` gives the codes.
+    """
+
+    position: int
+    transform: NumberRule
+    rule: NumberCodes
+
+
+CodeSource = int | LookUpColumn | NumberColumn
+"""Source of a column's codes: the position of a column in the folder, a look-up, or numbers."""
 
 
 class FolderRows(Rows):
@@ -147,9 +169,9 @@ class FolderRows(Rows):
     def _read_blocks(self, columns: Sequence[int], numbers: Sequence[int]) -> Iterator[CodeBlock]:
         """Yield the requested codes and numbers of the rows in order, in blocks of any size."""
         rules = [self._columns[j] for j in columns]
-        needed = sorted({j for rule in (*rules, *(rule for rule, _ in self._conditions)) for j in folder_columns(rule)})
+        every = (*rules, *(rule for rule, _ in self._conditions))
         own = [f"n{self._columns[j]}" for j in numbers]
-        names = [*(f"c{j}" for j in needed), *own]
+        names = sorted({*own, *(name for rule in every for name in folder_columns(rule))})
         for found in self.source.blocks(names or ["c0"]):
             cache: dict[int, NDArray[Any]] = {}
             block = [read_codes(rule, found, cache) for rule in rules]
@@ -168,7 +190,14 @@ class FolderRows(Rows):
             else:  # codes take little room
                 rule = column[1].astype(np.min_scalar_type(max(size - 1, 0)))
                 found.append(LookUpColumn(rule, tuple(self._columns[j] for j in column[0])))
-        return self._view(sizes=sizes, columns=found)
+        kept = {j: column for j, column in enumerate(columns) if isinstance(column, int)}
+        numbers = {j: self._numbers[column] for j, column in kept.items() if column in self._numbers}
+        return self._view(sizes=sizes, columns=found, numbers=numbers)
+
+    def number_codes(self, column: int, rule: NumberCodes, size: int) -> Self:
+        """Return a view with one more column: a public function of a column's numbers."""
+        source = NumberColumn(cast(int, self._columns[column]), self._numbers[column], rule)
+        return self._view(sizes=(*self.sizes, size), columns=(*self._columns, source), numbers=self._numbers)
 
     def split(self, column: int) -> list[Self]:
         """Split the rows by the codes of a column; return a view of the rows of each code."""
@@ -215,24 +244,30 @@ class FolderRows(Rows):
         return sums
 
 
-def folder_columns(column: CodeSource) -> Iterator[int]:
-    """Yield the positions of the folder's columns from which a (looked-up) column is computed."""
+def folder_columns(column: CodeSource) -> Iterator[str]:
+    """Yield the names of the folder's columns from which a (looked-up) column is computed."""
     if isinstance(column, int):
-        yield column
+        yield f"c{column}"
+    elif isinstance(column, NumberColumn):
+        yield f"n{column.position}"
     else:
         for source in column.sources:
             yield from folder_columns(source)
 
 
 def read_codes(column: CodeSource, block: Mapping[str, NDArray[Any]], cache: dict[int, NDArray[Any]]) -> NDArray[Any]:
-    """Return a column's codes in a block of rows, read or looked up.
+    """Return a column's codes in a block of rows, read, looked up, or from numbers.
 
-    `block` has the folder's columns ("c0", ...). `cache` keeps what was looked up in this block.
+    `block` has the folder's columns ("c0", ... and "n0", ...). `cache` keeps what was looked up in
+    this block.
     """
     if isinstance(column, int):
         return block[f"c{column}"]
     if id(column) not in cache:
-        cache[id(column)] = column.rule[tuple(read_codes(one, block, cache) for one in column.sources)]
+        if isinstance(column, NumberColumn):
+            cache[id(column)] = column.rule(column.transform(block[f"n{column.position}"]))
+        else:
+            cache[id(column)] = column.rule[tuple(read_codes(one, block, cache) for one in column.sources)]
     return cache[id(column)]
 
 

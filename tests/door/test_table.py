@@ -278,14 +278,16 @@ def test_answers_are_no_views_of_the_private_rows():
 def test_nothing_public_leads_to_the_rows():
     """Names with an underscore are the door's own; all others are equal for all rows."""
     questions = (
-        "cell_error cell_variance choose counts derive grow_network histogram_spreads histograms noiseless "
-        "noisy_scores partition_by prefetch randomize read_unprotected recode trees"
+        "cell_error cell_variance choose count_scale counts derive grow_network histogram_spreads histograms "
+        "moments noiseless noisy_scores number_codes partition_by prefetch randomize ranks read_unprotected "
+        "recode selection_rate trees"
     )
     for relation in RELATIONS:
         first, second = door(relation), door(relation, codes=private_rows.OTHER)
         public = [name for name in dir(first) if not name.startswith("_")]
         data = [name for name in public if not callable(getattr(first, name))]
-        assert sorted(data) == ["ledger", "public_rows", "relation", "schema", "whole_noise"]
+        named = ["ledger", "persons", "public_rows", "relation", "rows_per_person", "schema", "whole_noise"]
+        assert sorted(data) == named
         assert " ".join(sorted(set(public) - set(data))) == questions
         assert (first.public_rows, first.relation, first.schema) == (second.public_rows, second.relation, second.schema)
         assert "array" not in repr(first) + repr(first.ledger)
