@@ -23,6 +23,7 @@ MODULES = {  # public names by module
     "errors": "BudgetError DPCoreError DataError ParameterError SchemaError",
     "mechanisms.randomizers": "ERRPH OLH OUE RRPH TRR Warner",
     "methods": "METHODS",
+    "methods.statistics": "PlainStatistics ask",
     "postprocess.forest": "Forest",
     "rows.writing": "encode_folder",
 }

@@ -49,6 +49,8 @@ from dpcore.methods.networks.mst import MST as MST
 from dpcore.methods.networks.privbayes import PrivBayes as PrivBayes
 from dpcore.methods.networks.privscbn import PrivSCBN as PrivSCBN
 from dpcore.methods.networks.refined_privbayes import RefinedPrivBayes as RefinedPrivBayes
+from dpcore.methods.statistics import PlainStatistics as PlainStatistics
+from dpcore.methods.statistics import ask as ask
 from dpcore.methods.trees.diffprf import DiffPRF as DiffPRF
 from dpcore.methods.trees.diffprfs import DiffPRFs as DiffPRFs
 from dpcore.methods.trees.id3 import DiffPC45 as DiffPC45

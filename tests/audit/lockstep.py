@@ -250,6 +250,12 @@ class Auditor:
             return np.full((2, len(ORDERS)), ((one - other) ** 2).sum() / (2 * scale * scale) if scale else 0.0)
         if kind == "lots":
             return np.zeros((2, len(ORDERS)))
+        if kind == "divide" and same_places(one, other):
+            found = np.zeros((2, len(ORDERS)))
+            for group in np.unique(one.group):
+                p, q = (each.log_chance[None, each.group == group] for each in (one, other))
+                found += [[divergence(*logs, order) for order in ORDERS] for logs in ((p, q), (q, p))]
+            return found
         assert kind == "select", f"The audit knows no divergence of {kind}."
         p, q = (log_softmax(public[1] * rows) for rows in (one, other))
         return np.array([[divergence(*logs, order) for order in ORDERS] for logs in ((p, q), (q, p))])

@@ -19,8 +19,9 @@ import dpcore.accounting.ledger
 from dpcore.accounting.ledger import Ledger
 from dpcore.accounting.privacy_measure import PrivacyMeasure
 from dpcore.accounting.relation import Relation
+from dpcore.domain.moments import MomentBasis
 from dpcore.domain.unit import PrivacyUnit
-from dpcore.door import PrivateNodes, PrivateTable, responses
+from dpcore.door import PrivateNodes, PrivateTable, ranks, responses
 from dpcore.door.exact_node_counts import NodeRows
 from dpcore.errors import DPCoreError, ParameterError
 from dpcore.mechanisms import randomizers
@@ -28,6 +29,7 @@ from dpcore.mechanisms.scores import Bounds, DistanceFromMarginals, Max, MutualI
 from dpcore.methods import METHODS
 from dpcore.methods.base import Synthesizer
 from dpcore.methods.local.base import LocalClassifier
+from dpcore.methods.statistics import PlainStatistics
 
 EPSILONS = (0.01, 0.5, 1.0, 3.0, 20.0)
 MORE = {  # instead of the variants of the contract: other tables, and more of epsilon for what is chosen
@@ -38,6 +40,7 @@ MORE = {  # instead of the variants of the contract: other tables, and more of e
         {"structure_share": 0.9, "edges": 2, "max_cells": 1_000, "score": "MI"},
     ),
     "PrivBayes refined": ({}, {"target": "y"}),
+    "Statistics": ({},),
     "Adaptive marginals": ({}, {"target": "y"}),
     "DiffPRFs": (
         *VARIANTS["DiffPRFs"],
@@ -47,7 +50,8 @@ MORE = {  # instead of the variants of the contract: other tables, and more of e
         {"n_trees": 2, "max_depth": 3, "resample": "full", "split_selection": "two_stage", "criterion": "InfoGain"},
     ),
 }
-COMBINATIONS = [(name, relation) for name in VARIANTS for relation in METHODS[name].relations]
+KINDS = {name: METHODS[name] for name in VARIANTS} | {"Statistics": PlainStatistics}
+COMBINATIONS = [(name, relation) for name, kind in KINDS.items() for relation in kind.relations]
 
 
 def lost(name, relation, seed, pool, *, rows=0, **given):
@@ -59,7 +63,7 @@ def lost(name, relation, seed, pool, *, rows=0, **given):
     rng = np.random.default_rng([seed, *name.encode(), len(relation)])
     schema = random_schema(rng)
     pair = random_persons(rng, schema, relation, rows) if rows else random_pair(rng, schema, relation)
-    variants = MORE.get(name, VARIANTS[name])
+    variants = MORE.get(name) or VARIANTS[name]
     exact = bool(rng.random() < 0.7)
     extra = dict(variants[int(rng.integers(len(variants)))])
     extra |= {"relation": relation, "epsilon": float(rng.choice(EPSILONS)), "noise": "auto" if exact else "laplace"}
@@ -68,7 +72,9 @@ def lost(name, relation, seed, pool, *, rows=0, **given):
         if rows:
             return None  # a world for each way in which a person's rows may be in the samples: far too many
         extra["n_trees"] = min(extra["n_trees"], 2)  # a world for each sample that the changed person may be in
-    method = METHODS[name](**extra)
+    if name == "Statistics":
+        extra = {"queries": random_statistics(rng, pair.schema)} | extra
+    method = KINDS[name](**extra)
     try:
         method.check(pair.schema)
     except ParameterError:
@@ -97,6 +103,30 @@ def lost(name, relation, seed, pool, *, rows=0, **given):
     if not loss <= most * (1 + ROUNDING) + ROUNDING:
         raise LossError(f"Seed {seed}: {loss:.6g} of {most:g} was lost by {method}")
     return loss / most
+
+
+def random_statistics(rng, schema):
+    """Return one to four statistics of random columns and groups, one per line."""
+    names = [f'"{name}"' for name in schema.names]
+    numbers = [f'"{column.name}"' for column in schema if column.numeric]
+    labels = {f'"{column.name}"': [f'"{label}"' for label in column.labels] for column in schema}
+    found = ["count persons"] if schema.persons and rng.random() < 0.5 else []
+    for _ in range(int(rng.integers(1, 4))):
+        kinds = ["count", "share", "histogram"]
+        kinds += ["mean", "sum", "variance", "median", "quartiles", "slope"] if numbers else []
+        kind, own = str(rng.choice(kinds)), str(rng.choice(names))
+        of = {"count": "", "share": f"of {own} = {rng.choice(labels[own])}", "histogram": f"of {own}"}
+        of["slope"] = f"of {rng.choice(numbers)} on {rng.choice(numbers)}" if numbers else ""
+        text = f"{kind} {of[kind] if kind in of else f'of {rng.choice(numbers)}'}"
+        if rng.random() < 0.5:
+            text += f" by {rng.choice(names)}"
+        if rng.random() < 0.5:
+            where = str(rng.choice(names))
+            limit = schema[where.strip('"')]
+            ordered = limit.numeric and rng.random() < 0.5
+            text += f" where {where} " + (f">= {limit.upper:g}" if ordered else f"= {rng.choice(labels[where])}")
+        found.append(text)
+    return "\n".join(found)
 
 
 def worlds_of(pair, extra, **how):
@@ -166,13 +196,13 @@ def test_rounds_of_adaptive_tables_lose_no_more(relation, door, pool, monkeypatc
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "relation"), COMBINATIONS)
 def test_no_transcript_of_many_loses_more_than_epsilon(name, relation, door, pool):
-    tried = range(10_000, 10_000 + (100 if len(METHODS[name].relations) == 2 else 200))
+    tried = range(10_000, 10_000 + (100 if len(KINDS[name].relations) == 2 else 200))
     found = [share for seed in tried if (share := lost(name, relation, seed, pool)) is not None]
     assert len(found) > 0.7 * len(tried)
     assert 0.6 < max(found) <= 1 + ROUNDING  # the audit comes near what is promised
 
 
-IN_RHO = [(name, relation) for name, relation in COMBINATIONS if "delta" in METHODS[name].parameters()]
+IN_RHO = [(name, relation) for name, relation in COMBINATIONS if "delta" in KINDS[name].parameters()]
 
 
 @pytest.mark.parametrize(("name", "relation"), IN_RHO)
@@ -193,6 +223,7 @@ def test_no_transcript_of_many_loses_more_than_its_rho(name, relation, door, poo
 
 ROWS = (1, 2, 3, 10)
 A_FEW = ("NB-Synth", "PrivBayes", "JTree", "TaxonomyRelease", "DiffGen", "DiffP-ID3", "DiffPRFs", "PPNB", "DTPD")
+A_FEW = (*A_FEW, "Statistics")
 
 
 @pytest.mark.parametrize(("name", "relation"), [each for each in COMBINATIONS if each[0] in A_FEW])
@@ -284,6 +315,11 @@ UNDOUBLED = falsely(dpcore.accounting.ledger, "multiples", lambda true, _: true(
 RARER = falsely(dpcore.accounting.ledger, "poisson_inside", lambda true, epsilon, rate: true(epsilon, rate * rate))
 TRUTHFUL = falsely(randomizers, "lie_probability", lambda true, epsilon, *size: true(1.2 * epsilon, *size))
 EXACT_COUNT = keeping(lambda table: len(table._rows.codes))
+HALF_MOMENTS = falsely(MomentBasis, "sensitivity", lambda honest, *given: honest(*given) / 2)
+UNPAID_MOMENTS = uncharged(lambda _, name: name.startswith("moments"))
+MEDIAN = {"queries": "median of c0"}
+HALF_RANKS = falsely(ranks, "Bounds", lambda honest, *given: honest(given[0] / 2, given[1] / 2, given[2]))
+UNNORMED = falsely(MomentBasis, "steps", lambda honest, *given: 1.5 * honest(*given))
 UNKNOWN_NOISE = keeping(lambda _: np.random.default_rng().normal())
 NO_EMPTY_NODES = falsely(PrivateNodes, "_noisy_counts", leaving_out_empty_nodes)
 UNCUT = falsely(PrivacyUnit, "bound_contributions", lambda *given, **_: np.argsort(given[2], kind="stable"))
@@ -330,6 +366,11 @@ PLANTS = {
     "rho of persons who pay in proportion": (PROPORTION, "NB-Synth", "add_remove", LossError, RHO | THREE_ROWS),
     "rho of choices at a half": (STEEPER, "NB-Synth", "add_remove", LossError, RHO | {"variant": "C2"}),
     "rho of noise at a half": (NARROW, "PrivBayes refined", "replace", LossError, RHO),
+    "half sensitivity of moments": (HALF_MOMENTS, "Statistics", "replace", LossError, ANY),
+    "half sensitivity of ranks": (HALF_RANKS, "Statistics", "add_remove", LossError, MEDIAN),
+    "functions that sum to more than 1": (UNNORMED, "Statistics", "add_remove", LossError, ANY),
+    "uncharged moments": (UNPAID_MOMENTS, "Statistics", "add_remove", LossError, ANY),
+    "rho of ranks of replaced rows": (PROPORTION, "Statistics", "replace", LossError, RHO | MEDIAN),
     "refused by a value": (REFUSED, "PrivBayes", "replace", LeakError, ANY),
 }  # fmt: skip
 
