@@ -1,9 +1,9 @@
 r"""Privacy loss on all rows of a query about a random sample, from its loss on the sample.
 
 poisson     Every row is in the sample with probability g, independently, and the sample stays
-            secret. Under add_remove a loss of x on the sample is a loss of ln(1 + g (e^x - 1)) on all rows
-            (Balle, Barthe and Gaboardi 2018, Theorem 8): with probability 1 - g the row is not in
-            the sample, and the two worlds, the neighboring data sets, give the same outputs.
+            secret. Under add_remove a loss of x on the sample is a loss of ln(1 + g (e^x - 1)) on
+            all rows (Balle, Barthe and Gaboardi 2018, Theorem 8): with probability 1 - g the row is
+            not in the sample, and the two worlds, the neighboring data sets, give the same outputs.
 bootstrap   n draws with replacement. A row is drawn k ~ Bin(n, 1/n) times, and counts k times.
 
             *replace.* k has the same distribution in both worlds. Let P_k and Q_k be an event's

@@ -192,8 +192,8 @@ class Ledger(LossSummary):
         Which data sets are neighbors.
     epsilon : float, optional
         A cap on `epsilon_bound`, 0 or more. A query that would exceed it raises BudgetError and is
-        not recorded. With a finite cap, a charge to a ledger with a void guarantee is refused. Default:
-        no cap.
+        not recorded. With a finite cap, a charge to a ledger with a void guarantee is refused.
+        Default: no cap.
     plan : float or Fraction, optional
         A cap on the nominal loss, in the ledger's privacy measure: what a method plans to draw.
     name : str, default="run"
@@ -814,7 +814,8 @@ class Ledger(LossSummary):
 
         The columns are the fields of `Entry` but `unit`, `tables` and `strata`; the proven loss;
         the ledger's path (`scope`); and the relation under which the query was charged. For a
-        ledger that counts rho, the columns `rho_claimed`, `rho_nominal` and `rho_bound` replace those of epsilon.
+        ledger that counts rho, the columns `rho_claimed`, `rho_nominal` and `rho_bound` replace
+        those of epsilon.
         """
         rows = [
             {

@@ -106,9 +106,9 @@ def model_marginals(model: Forest | Bayes, data: Dataset) -> Statistics:
     Returns
     -------
     Statistics
-        A DataFrame with one row per value or branch: `attributes` (the column), `value`, the shares `real` and
-        `released`, `floor_low` and `floor_high` (the 2.5% and 97.5% quantiles of the share in a resample of as many
-        real rows). It is empty if the classifier knows of no column.
+        A DataFrame with one row per value or branch: `attributes` (the column), `value`, the shares
+        `real` and `released`, `floor_low` and `floor_high` (the 2.5% and 97.5% quantiles of the
+        share in a resample of as many real rows). It is empty if the classifier knows of no column.
     """
     cells = split_shares(model, data) if isinstance(model, Forest) else column_shares(model, data)
     names = ["attributes", "value", "real", "released", "rows"]

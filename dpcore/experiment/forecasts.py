@@ -30,35 +30,36 @@ the schema, and is measured as a release is. What comes in is a `Schema`, a meth
 fitted, and numbers that are public; no row can.
 
 The random quantity
-    S is the schema, n the number of rows, M the method with its parameters, R its rows. For a column j, and a pair of
-    columns j < k,
+    S is the schema, n the number of rows, M the method with its parameters, R its rows. For a
+    column j, and a pair of columns j < k,
 
         E_j = ½ Σ_a |P_j(a) - R_j(a)|,        E_jk = ½ Σ_ab |P_jk(a, b) - R_jk(a, b)|
 
     with P the shares of the n rows that are fitted on: the distances of the tabs Columns and Pairs.
-    Let T be a random table of S and n (`made_up`), M's noise and random draws be independent of it, and J
-    be a column drawn at random, or JK a pair. The band of the columns is from the 5% to the 95%
-    quantile of E_J, the band of the pairs that of E_JK. So nine of ten columns of nine of ten runs,
-    taken together, lie within: what is covered is counted over columns (pairs) and runs, and 90% is
-    the mean over tables that are like T. Of one table more or fewer may lie within. How many do of
-    real tables is measured (`benchmarks.forecast`), and not proved.
+    Let T be a random table of S and n (`made_up`), M's noise and random draws be independent of it,
+    and J be a column drawn at random, or JK a pair. The band of the columns is from the 5% to the
+    95% quantile of E_J, the band of the pairs that of E_JK. So nine of ten columns of nine of ten
+    runs, taken together, lie within: what is covered is counted over columns (pairs) and runs, and
+    90% is the mean over tables that are like T. Of one table more or fewer may lie within. How many
+    do of real tables is measured (`benchmarks.forecast`), and not proved.
 
 Noise and guess
-    E_J is at most what noise adds to what M loses without any, by the triangle inequality. Noise is known: its scale
-    hangs on epsilon, n and S alone. What M loses without noise hangs on how the columns hang together, which is
-    not public; T has tables from nearly independent to strongly tied columns, and their quantiles are a guess. The
-    same rehearsal at `NO_NOISE` tells how much of a band is of this kind (`Expected.guess`).
+    E_J is at most what noise adds to what M loses without any, by the triangle inequality. Noise is
+    known: its scale hangs on epsilon, n and S alone. What M loses without noise hangs on how the
+    columns hang together, which is not public; T has tables from nearly independent to strongly
+    tied columns, and their quantiles are a guess. The same rehearsal at `NO_NOISE` tells how much
+    of a band is of this kind (`Expected.guess`).
 
 Pairs that will be lost
-    A pair counts as lost at an epsilon if its tie would be lost even if one column were a function of the other, in
-    most of the rehearsals: the tie is then as strong as it can be, and "lost" is the verdict's own rule
-    (`evaluate.distances`). Tables for it tie all columns two by two. A pair that was not tied in any is judged by the
-    pairs of the most similar number of cells.
+    A pair counts as lost at an epsilon if its tie would be lost even if one column were a function
+    of the other, in most of the rehearsals: the tie is then as strong as it can be, and "lost" is
+    the verdict's own rule (`evaluate.distances`). Tables for it tie all columns two by two. A pair
+    that was not tied in any is judged by the pairs of the most similar number of cells.
 
 The smallest group
-    A group is the rows with one value of a column. The smallest that stands out is the least share from which on, in
-    nine of ten groups of that size and in every larger size, the release is off by half of the group at most. Sizes
-    are powers of two.
+    A group is the rows with one value of a column. The smallest that stands out is the least share
+    from which on, in nine of ten groups of that size and in every larger size, the release is off
+    by half of the group at most. Sizes are powers of two.
 
 Epsilons between those that were rehearsed are read off straight lines over log epsilon; below and
 above them, the nearest holds. Tables of more than `ROWS` rows are rehearsed with `ROWS` rows and

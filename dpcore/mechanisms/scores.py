@@ -59,10 +59,10 @@ class Bounds(NamedTuple):
 
     sensitivity  the largest change of any candidate's score between neighboring data sets
     loss         the epsilon of selection with probability proportional to exp(score). In general it
-                 is twice the sensitivity. It is once the sensitivity if one person changes all scores
-                 in the same direction, or one score only: then the normalizing sum cannot change
-                 against the numerator. Permute-and-flip has no larger loss: at most the largest change
-                 of a difference of two scores.
+                 is twice the sensitivity. It is once the sensitivity if one person changes all
+                 scores in the same direction, or one score only: then the normalizing sum cannot
+                 change against the numerator. Permute-and-flip has no larger loss: at most the
+                 largest change of a difference of two scores.
     rounding     how much further than `sensitivity` a score's floating-point value can change; see
                  the module. A difference of two scores, and the loss, grows by at most twice
                  `rounding`.

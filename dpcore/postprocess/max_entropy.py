@@ -25,8 +25,8 @@ single columns, one for each cell.
 2  Every set of columns that marginals share is treated in turn, smaller sets first (the empty set
    is the total, unless it is public). The marginals on the set are averaged by inverse variance.
    Each table takes its difference in equal steps over its cells (in proportion to their variance).
-   Earlier averages stay unchanged. This is PriView's consistency (Qardaji, Yang and Li 2014), whose weights
-   depend on numbers of cells alone.
+   Earlier averages stay unchanged. This is PriView's consistency (Qardaji, Yang and Li 2014), whose
+   weights depend on numbers of cells alone.
 3  From smaller to larger sets, the shared marginals and then the tables themselves are projected in
    turn, `TURNS` times, on the smaller sets' marginals and on the nearest table without negative
    cells. Then they are fitted to the smaller sets' marginals by iterative proportional fitting.
