@@ -42,7 +42,7 @@ def test_values_of_few_persons_are_not_proposed(visits):
 @pytest.mark.slow
 def test_the_howto_leads_from_a_table_to_a_zip_and_a_comparison(visits, capsys):
     commands = re.findall(r"^dpcore (.*)$", PAGE, re.MULTILINE)
-    propose, release, again, compare = map(shlex.split, commands)
+    propose, release, again, ask, compare = map(shlex.split, commands)
     line, comparison = map(json.loads, re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL))
     assert main(propose) == 0
     said, schema = capsys.readouterr().err, json.loads((visits / "schema.json").read_text("utf-8"))
@@ -60,6 +60,9 @@ def test_the_howto_leads_from_a_table_to_a_zip_and_a_comparison(visits, capsys):
     assert (ledger["epsilon_bound"], config["parameters"]["epsilon"]) == (1.0, 1.0)
     assert config["schema_origins"] == {"proposed": 2, "changed": 1}
     assert main(again) == 0
+    assert main(ask) == 0
+    groups = ["ward a", "ward b", "ward (missing)", "all rows"]
+    assert list(pd.read_csv("answers.csv")["group"]) == groups
     (visits / "comparison.json").write_text(json.dumps(comparison), encoding="utf-8")
     assert main([*compare, "--jobs", "1"]) == 0
     assert len(pd.read_csv("results.csv")) == 2

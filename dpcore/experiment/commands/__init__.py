@@ -6,6 +6,7 @@ goes to stderr.
 """
 
 import argparse
+import ast
 import json
 import math
 import os
@@ -27,6 +28,8 @@ from dpcore.errors import DataError, DPCoreError, ParameterError, SchemaError
 from dpcore.evaluate.evaluator import Method
 from dpcore.experiment.figures import all_figures
 from dpcore.methods import METHODS
+from dpcore.methods.base import PrivateEstimator
+from dpcore.methods.parameters import Parameter
 from dpcore.text import finite_or_text, read_toml
 
 CODES = "Exit codes: 0 done; 1 refused or failed, and stderr says why; 2 wrong command line."
@@ -119,6 +122,40 @@ def load_rows(options: argparse.Namespace, named: str, saved: Schema | None) -> 
     if data.schema.source == "inferred":
         sys.stderr.write("The schema was inferred from the rows: no guarantee holds.\n")
     return data
+
+
+def parse_parameters(kind: type[PrivateEstimator], pairs: Sequence[str]) -> dict[str, Any]:
+    """Return all parameters of a class of methods, some of them given as texts NAME=VALUE.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter or a value is not known, or epsilon is missing.
+    """
+    known, split = kind.parameters(), [pair.partition("=") for pair in pairs]
+    given = {name: parse_value(text, known.get(name)) for name, _, text in split}
+    if len(given) < len(split):
+        raise ParameterError("A parameter is given twice.", "Give each once, by its own option or by --set.")
+    if "epsilon" not in given:
+        raise ParameterError("No privacy budget is given.", "Add --epsilon NUMBER.")
+    parameters: dict[str, Any] = kind(**given).get_params()
+    for name, parameter in known.items():
+        parameter.check(name, parameters[name])
+    return parameters
+
+
+def parse_value(text: str, parameter: Parameter | None) -> Any:
+    """Return the value that a text on the command line stands for: a word, a number, or a tuple.
+
+    `parameter` is the declaration of the method's parameter, if known. The value is checked later.
+    """
+    if getattr(parameter, "kind", "") == "str" or text in getattr(parameter, "options", ()):
+        return text
+    try:
+        word = text.lower() in ("true", "false", "none")
+        return ast.literal_eval(text.capitalize() if word else text)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return text
 
 
 def require_budget(store: LedgerStore, data: Dataset, methods: Iterable[Method]) -> None:

@@ -4,7 +4,6 @@ With `--method`, the one file is the table. Without it, the first file has the s
 """
 
 import argparse
-import ast
 import math
 import zipfile
 from dataclasses import replace
@@ -21,6 +20,7 @@ from dpcore.errors import ParameterError
 from dpcore.evaluate.evaluator import Method
 from dpcore.experiment.commands import (
     load_rows,
+    parse_parameters,
     print_summary,
     progress_line,
     require_budget,
@@ -35,7 +35,6 @@ from dpcore.export.protection import headline
 from dpcore.export.release import PURPOSE, make_release
 from dpcore.methods import METHODS
 from dpcore.methods.base import PrivateClassifier, max_rows_in_memory
-from dpcore.methods.parameters import Parameter
 
 CAUSE = "This file holds no settings of a release"
 REMEDY = "Choose the zip of a release or its config.json; a table needs --method and --epsilon."
@@ -118,31 +117,8 @@ def new_settings(options: argparse.Namespace) -> dict[str, Any]:
     title = titles.get(options.method.casefold())
     if title is None:
         raise ParameterError(f"There is no method {options.method!r}.", f"Choose one of {', '.join(METHODS)}.")
-    kind = METHODS[title]
-    known, pairs = kind.parameters(), [pair.partition("=") for pair in options.set]
-    given = {name: parse_value(text, known.get(name)) for name, _, text in pairs}
-    if len(given) < len(pairs):
-        raise ParameterError("A parameter is given twice.", "Give each once, by its own option or by --set.")
-    if "epsilon" not in given:
-        raise ParameterError("No privacy budget is given.", "Add --epsilon NUMBER.")
-    parameters = kind(**given).get_params()
-    for name, parameter in known.items():
-        parameter.check(name, parameters[name])
+    parameters = parse_parameters(METHODS[title], options.set)
     return {"format": FORMAT, "method": title, "parameters": parameters, "data": {"name": ""}}
-
-
-def parse_value(text: str, parameter: Parameter | None) -> Any:
-    """Return the value that a text on the command line stands for: a word, a number, or a tuple.
-
-    `parameter` is the declaration of the method's parameter, if known. The value is checked later.
-    """
-    if getattr(parameter, "kind", "") == "str" or text in getattr(parameter, "options", ()):
-        return text
-    try:
-        word = text.lower() in ("true", "false", "none")
-        return ast.literal_eval(text.capitalize() if word else text)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return text
 
 
 def saved_method(config: Any) -> Method:
