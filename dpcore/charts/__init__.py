@@ -18,6 +18,7 @@ be: its `width` is the pixels of one panel, and the page stretches its picture. 
 is the alternative text. `specification` converts a chart, and nothing else does.
 """
 
+from dpcore.charts.answers import answers
 from dpcore.charts.base import class_size, mark_real, on_phones, specification
 from dpcore.charts.curves import comparison_chart, curves, error_by_range, forecast_bands, sweep
 from dpcore.charts.epsilon import (
@@ -83,7 +84,7 @@ from dpcore.charts.worlds import (
 from dpcore.text import odds
 
 __all__ = [
-    "accuracy", "affinity", "answer_strip", "average_errors", "averaging", "belief", "channel_matrix",
+    "accuracy", "affinity", "answer_strip", "answers", "average_errors", "averaging", "belief", "channel_matrix",
     "choice_ratios", "claimed_vs_bound", "class_size", "classifier_scores", "coin_estimates", "comparison_chart",
     "confusion", "costs", "count_tree", "crowd", "curves", "descriptions", "election", "epsilon_split",
     "error_by_range", "forecast_bands", "forest_budget", "forest_tree", "frameworks", "game_scores", "graph",

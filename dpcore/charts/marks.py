@@ -180,7 +180,7 @@ def ink_on(fill: str) -> alt.ExprRef:
     return alt.ExprRef(f"luminance({fill}) < {MIDDLE} ? '#fefefe' : '#010101'")
 
 
-def diamonds(base: alt.Chart, color: str) -> Any:
+def diamonds(base: alt.Chart, color: Any) -> Any:
     """Draw diamonds, the marks of true or published values, at the rows of `base`."""
     return base.mark_point(shape="diamond", filled=True, size=150, color=color, opacity=1)
 

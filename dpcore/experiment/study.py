@@ -31,9 +31,9 @@ from dpcore.accounting.ledger import EPSILONS, Ledger
 from dpcore.arguments import Progress, no_progress
 from dpcore.datasets import Dataset
 from dpcore.errors import DPCoreError
-from dpcore.evaluate.evaluator import Evaluator, Method, MetricModel
+from dpcore.evaluate.evaluator import Evaluator, MetricModel
 from dpcore.evaluate.learners import Label
-from dpcore.methods.base import PrivateClassifier
+from dpcore.methods.base import PrivateClassifier, PrivateEstimator, Synthesizer
 
 NewLedger = Callable[[], Ledger]
 LOOK, PULSE = 2.0, 0.5  # seconds
@@ -48,7 +48,7 @@ class Run:
 
     Parameters
     ----------
-    method : Synthesizer or PrivateClassifier
+    method : Synthesizer, PrivateClassifier or PlainStatistics
         The method, with its epsilon and seed.
     labels : mapping, optional
         Columns that all of its rows in the frame have, with their values.
@@ -56,7 +56,7 @@ class Run:
         The name of the run in progress texts.
     """
 
-    method: Method
+    method: PrivateEstimator
     labels: Mapping[str, Any] = field(default_factory=dict)
     title: str = ""
 
@@ -90,16 +90,17 @@ class Study:
     def release(self, run: Run, ledger: Ledger | None, progress: Progress) -> pd.DataFrame:
         """Fit the run's method and sample synthetic rows; return an empty frame for a classifier."""
         fitted = run.method.fit(self.data.train, schema=self.data.schema, ledger=ledger, progress=progress)
-        return pd.DataFrame() if self.rows == 0 or isinstance(fitted, PrivateClassifier) else fitted.sample(self.rows)
+        return fitted.sample(self.rows) if self.rows != 0 and isinstance(fitted, Synthesizer) else pd.DataFrame()
 
     def values(self, run: Run, synthetic: pd.DataFrame) -> pd.DataFrame:
         """Return the run's scores as rows `metric`, `model`, `value`, without labels and costs."""
         pairs, fitted = self.pairs(run), run.method
         if not pairs:
             return table_of(pairs, ())
-        if isinstance(fitted, PrivateClassifier):
-            return table_of(pairs, self.evaluator.score_classifier(fitted, pairs))
-        return table_of(pairs, self.evaluator.score_rows(fitted, synthetic, pairs))
+        if isinstance(fitted, Synthesizer):
+            return table_of(pairs, self.evaluator.score_rows(fitted, synthetic, pairs))
+        assert isinstance(fitted, PrivateClassifier)
+        return table_of(pairs, self.evaluator.score_classifier(fitted, pairs))
 
     def failure_frame(self, run: Run, reason: DPCoreError) -> pd.DataFrame:
         """Return rows without values for a run that failed, one row per measure.

@@ -5,6 +5,7 @@ besides:
 
     synthetic.csv (or .parquet)  rows; structure.json has a network's families and the scores that its clusters come
                                  from, or a tree's noisy counts, whose rounded leaves are in generalized.csv
+    answers.csv, chart-1.svg     or the answers to plain statistics, with a chart of each
     model.json                   or a classifier as plain data: nothing in it is ever run (`Model`); and, if people
                                  randomized their own answers, reports.csv and rules.json (`Release.table_of_reports`)
     schema.json, config.json, ledger.json, ledger.csv
@@ -28,12 +29,13 @@ from typing import Any, NamedTuple
 from dpcore.datasets import SKIPPED
 from dpcore.domain.documents import json_text, json_value
 from dpcore.errors import DataError, ParameterError
-from dpcore.export.artifacts import CountTree, Model, SyntheticRows, TableFormat
+from dpcore.export.artifacts import Answers, CountTree, Model, SyntheticRows, TableFormat
 from dpcore.export.collection import Collection
 from dpcore.export.facts import Facts, facts
 from dpcore.export.release import Release
 from dpcore.export.rendering import literal, render, spreadsheet_csv, spreadsheet_safe
-from dpcore.export.report import Report, make_report
+from dpcore.export.report import Report, make_report, svg
+from dpcore.extras import is_installed
 from dpcore.text import number
 
 PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others may ask for gigabytes to unpack
@@ -90,6 +92,9 @@ def bundle(release: Release, *, table: TableFormat = "csv", report: Report | Non
     report = make_report(release) if report is None else report
     known = facts(release)
     files = release.artifact.files(table)
+    if is_installed("vl_convert") and isinstance(answers := release.artifact, Answers):
+        for i, name in enumerate(answers.names, 1):
+            files[f"chart-{i}.svg"] = svg(answers.picture(name)[0], i)
     if (reports := release.table_of_reports) is not None:
         files |= Collection(reports, release.origin).files()
     files |= {
@@ -149,6 +154,7 @@ def file_name(release: Release, *, real: bool = False, ending: str = "zip") -> s
     """
     artifact = release.artifact
     kind = "count-tree" if isinstance(artifact, CountTree) else "synthetic"
+    kind = "statistics" if isinstance(artifact, Answers) else kind
     if isinstance(artifact, Model):
         kind = "classifier" if release.table_of_reports is None else "reports"
     stem = ENDINGS.sub("", PurePath(release.data_name.replace("\\", "/")).name)

@@ -1,4 +1,4 @@
-"""What is released: rows, what they were drawn from (a network or a tree of counts), or a classifier.
+"""What is released: rows, a network or tree that they were drawn from, a classifier, or answers.
 
 An artifact knows its headline, and the files that hold it. A classifier predicts without the
 private rows, on another day and another computer: its file is JSON, and checked when it is read;
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from dpcore import charts
 from dpcore.arguments import Floats
+from dpcore.charts.answers import TOO_FEW
 from dpcore.domain.documents import json_ready, json_text, json_value
 from dpcore.domain.former_names import LABELS, VALUES
 from dpcore.domain.schema import Schema
@@ -49,7 +50,7 @@ ABOUT: dict[str, Any] = {
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Artifact(ABC):
-    """What one run released: rows, a network, a tree of counts, or a classifier.
+    """What one run released: rows, a network, a tree of counts, a classifier, or answers.
 
     Parameters
     ----------
@@ -203,6 +204,53 @@ class CountTree(SyntheticRows):
     def files(self, table: TableFormat) -> dict[str, str | bytes]:
         own = {"structure.json": json_text(self.structure), "generalized.csv": spreadsheet_csv(self.generalized_rows)}
         return super().files(table) | own
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Answers(Artifact):
+    """Released answers: plain statistics, with intervals of the noise and of sampling.
+
+    `answers` has a row per statistic, group and value, as they were declared
+    (`PlainStatistics.answers`).
+    """
+
+    title = phrase("Answers")
+
+    answers: pd.DataFrame
+
+    @property
+    def size(self) -> tuple[str, str]:
+        return phrase("Answers"), f"{len(self.answers):,}"
+
+    def config(self) -> dict[str, Any]:
+        return {}
+
+    def files(self, table: TableFormat) -> dict[str, str | bytes]:
+        first = ["statistic", "group", "of", "value", "low", "high"]
+        ordered = self.answers[[*first, *self.answers.columns.drop(first)]]
+        return {"answers.csv": spreadsheet_csv(ordered)}
+
+    @property
+    def names(self) -> list[str]:
+        """The statistics as text, in order."""
+        return list(dict.fromkeys(self.answers["statistic"]))
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The answers for readers: a note says in words where there are too few rows to tell."""
+        note = np.where(self.answers["too_few"], TOO_FEW, "")
+        table = self.answers.drop(columns="too_few")
+        table.insert([*table].index("value") + 1, "note", note)
+        return table
+
+    def picture(self, statistic: str, **style: Any) -> Picture:
+        """Return a chart of one statistic's answers, and their table.
+
+        `style` has further arguments of `charts.answers`.
+        """
+        table = self.table[self.answers["statistic"] == statistic]
+        drawn = charts.answers(table.rename(columns={"value": "estimate"}), title=statistic, **style)
+        return drawn, table.drop(columns="statistic")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -26,7 +26,7 @@ from dpcore.datasets import DATASETS
 from dpcore.domain.rules import ORDER
 from dpcore.domain.schema import Schema
 from dpcore.export import protection
-from dpcore.export.artifacts import CountTree, Model, SyntheticRows
+from dpcore.export.artifacts import Answers, CountTree, Model, SyntheticRows
 from dpcore.export.release import Release
 from dpcore.export.rendering import SENTENCES, plain, sentence
 from dpcore.language import retold, say
@@ -328,7 +328,9 @@ class NoisyTable(NamedTuple):
 def limits(release: Release) -> tuple[tuple[str, str], tuple[str, str]]:
     """Return sentences on the size of the noise, and on the relations that were measured."""
     artifact, tables, entries = release.artifact, noisy_tables(release), release.ledger.entries
-    if isinstance(artifact, Model):
+    if isinstance(artifact, Answers):
+        noise, relations = sentence("noise", "answers"), sentence("relations", "answers")
+    elif isinstance(artifact, Model):
         noise = noise_of_counts(release) if artifact.reports is None else noise_of_reports(artifact.reports)
         relations = relations_of_model(artifact, tables)
     else:

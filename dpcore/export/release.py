@@ -14,13 +14,14 @@ import pandas as pd
 from dpcore.accounting.ledger import Ledger
 from dpcore.domain.schema import Schema
 from dpcore.errors import ParameterError
-from dpcore.export.artifacts import Artifact, CountTree, Model, Network, SyntheticRows
+from dpcore.export.artifacts import Answers, Artifact, CountTree, Model, Network, SyntheticRows
 from dpcore.export.protection import describe_unit
 from dpcore.export.rendering import sentence
 from dpcore.language import phrase, say
 from dpcore.mechanisms.noise import TEACHING, NoNoise
 from dpcore.methods import METHODS
 from dpcore.methods.base import PrivateClassifier, PrivateEstimator, Synthesizer
+from dpcore.methods.statistics import PlainStatistics
 from dpcore.postprocess.reports import Reports
 from dpcore.text import finite_or_text, html_table, number, writable
 
@@ -39,7 +40,7 @@ class Release:
     Parameters
     ----------
     artifact : Artifact
-        `SyntheticRows` (also `Network` and `CountTree`), or a `Model`.
+        `SyntheticRows` (also `Network` and `CountTree`), a `Model`, or `Answers`.
     method : str
         The method's title: as in `METHODS`, or as the caller calls it.
     class_name : str
@@ -72,7 +73,7 @@ class Release:
         The dashboard's page where the run was made: its `name` and `settings`.
     """
 
-    artifact: Artifact  # `SyntheticRows` (also `Network` and `CountTree`), or a `Model`
+    artifact: Artifact  # `SyntheticRows` (also `Network` and `CountTree`), a `Model`, or `Answers`
     method: str  # its title: as in `METHODS`, or as the caller calls it
     class_name: str
     parameters: dict[str, Any]
@@ -107,6 +108,21 @@ class Release:
     def method_key(self) -> str:
         """The method's name in `METHODS`, independent of its title; empty for other methods."""
         return METHODS.name_of(self.class_name, "")
+
+    def new_method(self, **changes: Any) -> Any:
+        """Return the release's method, unfitted.
+
+        Parameters
+        ----------
+        **changes
+            Parameters that differ from the release's.
+
+        Returns
+        -------
+        PrivateEstimator
+            The method, with the release's other parameters.
+        """
+        return METHODS.get(self.method_key, PlainStatistics)(**{**self.parameters, **changes})
 
     def artifact_as(self, kind: type[Kind]) -> Kind:
         """Return the artifact if it is of this class; otherwise raise an error.
@@ -229,7 +245,7 @@ def make_release(
     Parameters
     ----------
     fitted : PrivateEstimator
-        A fitted classifier or synthesizer.
+        A fitted classifier or synthesizer, or fitted `PlainStatistics`.
     method : str
         The method's title, for people.
     synthetic : DataFrame, optional
@@ -287,6 +303,8 @@ release_of = make_release  # as scripts call it that were taken home with a clas
 
 def artifact_of(fitted: PrivateEstimator, synthetic: pd.DataFrame | None) -> Artifact:
     """Return the artifact that a fitted method released."""
+    if isinstance(fitted, PlainStatistics):
+        return Answers(answers=fitted.answers())
     released = fitted.released_artifacts()
     if isinstance(fitted, PrivateClassifier):
         sizes = {name: int(getattr(fitted, f"{name}_")) for name in SIZES if hasattr(fitted, f"{name}_")}

@@ -23,7 +23,7 @@ import pandas as pd
 from dpcore import charts
 from dpcore.arguments import Floats
 from dpcore.charts.base import PAGE, REAL_DATA, for_files
-from dpcore.export.artifacts import Model, Network, Picture, SyntheticRows
+from dpcore.export.artifacts import Answers, Model, Network, Picture, SyntheticRows
 from dpcore.export.facts import facts
 from dpcore.export.release import Release
 from dpcore.export.rendering import part, render
@@ -126,6 +126,8 @@ def entries_of(release: Release) -> pd.DataFrame:
 def pictures_of(release: Release) -> Iterable[Picture]:
     """Yield the charts of what was released besides rows."""
     artifact = release.artifact
+    if isinstance(artifact, Answers):
+        yield from map(artifact.picture, artifact.names)
     if isinstance(artifact, Network):
         yield artifact.picture(LONGEST)
     tree = artifact.contents.get("tree")
@@ -148,6 +150,8 @@ def pictures_of(release: Release) -> Iterable[Picture]:
 def columns_of(release: Release) -> list[str]:
     """Return HTML of the shares in synthetic rows, the class first, or of a naive Bayes classifier."""
     artifact, schema = release.artifact, release.schema
+    if isinstance(artifact, Answers):
+        return []
     if isinstance(artifact, Model):
         return tables_of(artifact.predictor) if isinstance(artifact.predictor, Bayes) else []
     codes = schema.encode(release.synthetic)

@@ -343,7 +343,24 @@ def scored():
     return averages.score_histogram(np.array([3.0, 4.0, 99.0]), np.array([0.0, 1.0, -1.0]), np.arange(-4.0, 11.0))
 
 
+def estimated(names=NAMES):
+    value = np.arange(len(names)) + 10.0
+    found = pd.DataFrame({"group": names, "of": "count", "unit": "age", "real_value": value + 0.2})
+    ends = {"noise_low": value - 0.5, "noise_high": value + 0.5, "low": value - 1, "high": value + 1}
+    return found.assign(**ends, estimate=[*value[:-1], NAN])
+
+
+def redrawn(data):
+    dots = pd.DataFrame({"line": [0, 0, 1], "value": [9.8, 10.3, INF]})
+    return charts.answers(data, title=TITLE, dots=dots, zero=True)
+
+
 RESULTS: dict[str, Picture] = {
+    "answers": (
+        lambda names=NAMES: estimated(names).drop(columns="real_value"),
+        lambda f: charts.answers(f, title=TITLE),
+    ),
+    "answers, real and redrawn": (estimated, redrawn),
     "forecast_bands": (forecast, lambda f: charts.forecast_bands(f, epsilon=1.0, low=0.03, high=10.0)),
     "marginal": (shares, lambda f: charts.marginal(f, column=TITLE)),
     "marginal, with the run before": (

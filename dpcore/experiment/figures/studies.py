@@ -134,7 +134,8 @@ class Risk(Study):
         """Fit the method on a random sample of the padded rows, and sample as many synthetic rows."""
         rows, order = run.labels["rows"], np.random.default_rng([run.labels["repeat"], 0]).permutation(len(self.padded))
         frame = self.padded.iloc[order[:rows]].reset_index(drop=True)
-        return run.method.fit(frame, schema=self.schema, ledger=ledger, progress=progress).sample(rows)
+        found: pd.DataFrame = run.method.fit(frame, schema=self.schema, ledger=ledger, progress=progress).sample(rows)
+        return found
 
 
 @dataclass
