@@ -44,6 +44,7 @@ PAGES = (
     "compare",
     "audit",
     "ledger",
+    "statistics",
 )
 QUIET = (
     "--disable-gpu",

@@ -21,7 +21,7 @@ from dpcore import __version__
 from dpcore.dashboard import FOLDER, hosting
 
 CommandFlags = dict[str, list[str]]
-COMMANDS = ("schema", "release", "compare", "figure")  # modules of dpcore.experiment.commands
+COMMANDS = ("schema", "release", "ask", "compare", "figure")  # modules of dpcore.experiment.commands
 DEFAULTS = {  # visitors share the cores, and waiting threads are expensive
     "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
     # Arrow's own allocator keeps the freed memory of ended threads: on a quiet server forever.
@@ -89,8 +89,8 @@ def make_parser() -> argparse.ArgumentParser:
         description="Start the dashboard on this computer, and open it in a browser. Ctrl+C stops it.",
         epilog="Options of Streamlit work by full names: --server.maxUploadSize 200. Commands "
         "without the dashboard: `dpcore schema` proposes a schema of a table, `dpcore release` makes a "
-        "release, `dpcore compare` compares methods, `dpcore figure` makes a figure of a paper. "
-        "Each has a --help. docs/howto/pipeline.md leads from a CSV file to a release.",
+        "release, `dpcore ask` estimates statistics, `dpcore compare` compares methods, `dpcore figure` "
+        "makes a figure of a paper. Each has a --help. docs/howto/pipeline.md leads from a CSV file to a release.",
         allow_abbrev=False,
     )
     parser.add_argument("words", nargs="*", metavar="version", help="print the version")

@@ -53,19 +53,31 @@ def draw_line(page: str, method: Any, preset: Preset, schema: Schema, rows: int 
         if waits:
             known = rows or expected_rows(page, schema)
             sizes = (known,) if known else SIZES
-            title = say("Before you run") if known else say("Before you run, with {rows} rows", rows=sizes_text(sizes))
-            if known and not rows:  # a bound, or a number that the user expects
-                title = say("Before you run, :orange[if there are {rows:,} rows]", rows=known)
-            parts, about = [f"**{title}**"], [say(ABOUT), *([] if rows else [say(ASSUMED)])]
+            parts, about = [f"**{line_title(known, rows)}**"], [say(ABOUT), *([] if rows else [say(ASSUMED)])]
             with suppress(DPCoreError):  # the run would be refused: the page says why
                 parts += describe_errors([expected_errors(method, schema, some) for some in sizes], method.epsilon)
                 parts += describe_wide_bins(method, schema) if known else []
             st.markdown(" · ".join(parts), help=" ".join(about))
-        good, bad = ":material/verified: {}", ":red[:material/warning: {}]"
-        if why := parameters.void_reason(method, schema):
-            st.markdown(bad.format(say("Guarantee: {why}", why=escape(say(why)))))
-        elif method.mode == "published":
-            st.markdown((good if preset.proof_holds else bad).format(retold(preset.remark)))
+        draw_guarantee(method, preset, schema)
+
+
+def draw_guarantee(method: Any, preset: Preset, schema: Schema) -> None:
+    """Draw why a run would have no guarantee, or what is known of a published proof."""
+    good, bad = ":material/verified: {}", ":red[:material/warning: {}]"
+    if why := parameters.void_reason(method, schema):
+        st.markdown(bad.format(say("Guarantee: {why}", why=escape(say(why)))))
+    elif method.mode == "published":
+        st.markdown((good if preset.proof_holds else bad).format(retold(preset.remark)))
+
+
+def line_title(known: int | None, public: int | None) -> str:
+    """Return the beginning of the line: for which number of rows it holds, and whose it is.
+
+    `known` is `public`, the public number, or else a bound or the number that the user expects.
+    """
+    if known and not public:
+        return say("Before you run, :orange[if there are {rows:,} rows]", rows=known)
+    return say("Before you run") if known else say("Before you run, with {rows} rows", rows=sizes_text(SIZES))
 
 
 def draw_terms(method: Any, schema: Schema) -> None:

@@ -45,6 +45,7 @@ SECTIONS = {  # sections of the menu; the first has no name
     phrase("Use"): [
         ("compare", phrase("Compare"), ":material/compare_arrows:"),
         ("ledger", phrase("Ledger"), ":material/receipt_long:"),
+        ("statistics", phrase("Statistics"), ":material/bar_chart:"),
     ],
     phrase("Understand"): [
         ("attacks", phrase("Attacks"), ":material/person_search:"),

@@ -13,14 +13,16 @@ from dpcore.language import ENGLISH, current_language, phrase, retold, say
 
 MADE, OUTDATED = "made", "outdated"
 UNSAID: Any = object()
-MOST_TYPED = 500  # letters
+MOST_TYPED = 2_000  # letters
 HEADINGS = {  # of tables of this package
     phrase("scope"), phrase("name"), phrase("mechanism"), phrase("relation"), phrase("draws"), phrase("sensitivity"),
     phrase("claimed_sensitivity"), phrase("scale"), phrase("epsilon_claimed"), phrase("epsilon_bound"),
     phrase("epsilon_nominal"), phrase("rho_claimed"), phrase("rho_bound"), phrase("rho_nominal"), phrase("void"),
-    phrase("reason"),
+    phrase("reason"), phrase("statistic"), phrase("group"), phrase("of"), phrase("value"), phrase("unit"),
+    phrase("noise_low"), phrase("noise_high"), phrase("sampling_low"), phrase("sampling_high"), phrase("low"),
+    phrase("high"), phrase("how"), phrase("note"),
 }  # fmt: skip
-OURS = frozenset({"scope", "name", "mechanism", "relation", "void", "reason"})  # columns of words
+OURS = frozenset({"scope", "name", "mechanism", "relation", "void", "reason", "how", "note"})  # columns of words
 
 
 def markdown(message: str, /, **values: Any) -> None:
@@ -180,7 +182,7 @@ def translate_table(frame: pd.DataFrame) -> pd.DataFrame:
     if current_language() == ENGLISH:
         return frame
     ours = (
-        OURS & {*frame} if {"epsilon_nominal", "rho_nominal"} & {*frame} else ()
-    )  # a ledger; elsewhere they may be the user's words
+        OURS & {*frame} if {"epsilon_nominal", "rho_nominal", "noise_low"} & {*frame} else ()
+    )  # a ledger, or answers; elsewhere they may be the user's words
     texts = {name: frame[name].map(lambda cell: retold(cell) if isinstance(cell, str) else cell) for name in ours}
     return frame.assign(**texts).rename(columns=lambda name: say(name) if name in HEADINGS else name)

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from itertools import cycle
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import streamlit as st
 
@@ -32,6 +32,17 @@ from dpcore.methods.base import PrivateEstimator, Synthesizer, max_rows_in_memor
 # Parameters for the strength of the noise: a method's first one is beside its name.
 STRENGTHS = ("epsilon", "p0", "theta", "privacy")
 Parts = Mapping[str, Callable[[], None]]
+
+
+class Areas(NamedTuple):
+    """The containers of a page's settings, in no particular order on the screen."""
+
+    choice: Any
+    strength: Any
+    odds: Any
+    terms: Any
+    forecast: Any
+    drawer: Any
 
 
 def no_parts(_: ShownRelease, __: Dataset) -> Parts:
@@ -73,6 +84,8 @@ class Workbench:
     drawers: Callable[[Dataset], None] = lambda _: None
     explain: Callable[[PrivateEstimator, int | None], None] = lambda *_: None
     remark: str = ""
+
+    methods: ClassVar[Mapping[str, Any]] = METHODS
 
     def draw(self) -> None:
         """Draw the whole page: settings, Run button, progress, and the tabs of the release."""
@@ -132,7 +145,7 @@ class Workbench:
 
         def work(progress: Progress) -> None:
             start = time.perf_counter()
-            method: Any = METHODS[name](**given)
+            method: Any = self.methods[name](**given)
             purpose = PURPOSE.format(method=name, mode=method.mode)
             ledger = spending.open_ledger(data, method.relation, purpose, method.delta)
             try:
@@ -152,32 +165,28 @@ class Workbench:
         """Draw all settings; moving one draws no noise and spends nothing."""
         page, shown = self.page, session.current_release(self.page)
         with links.draw_settings(page, data):
-            strength, odds, choose = st.columns([9.3, 7.6, 13.1], gap="medium")
-            with choose:
-                name, preset = controls.choose_method(page)
-            method: Any = METHODS[name](mode=preset.mode, **preset.parameters)
-            before, advanced = st.container(), settings_drawer()
-            given, rows = self.draw_controls(method, data, strength, advanced)
+            areas = self.areas()
+            name, preset = self.choose_method(data, areas)
+            method: Any = self.methods[name](mode=preset.mode, **preset.parameters)
+            given, rows = self.draw_controls(method, data, areas.strength, areas.drawer)
             given = {"mode": preset.mode, **preset.parameters, **given}
             given |= method.implied_parameters(rows)
             made = (name, given, rows) if isinstance(method, Synthesizer) else (name, given)
-            run: Any = METHODS[name](**given)
+            run: Any = self.methods[name](**given)
             lacks = controls.show_refusal(partial(run.check, data.schema), partial(require_room, run, data))
             st.session_state[f"{page}.chosen"] = made
             own, public = method_on_rows(method, data)
-            with odds:
+            with areas.odds:
                 before_run.draw_odds(method, preset, data.schema)
-            with choose:
+            with areas.terms:
                 before_run.draw_terms(method, data.schema)
             known = public if method.relation == "replace" else None
-            with before:
+            with areas.forecast:
                 waits = shown is None or shown.settings != made or shown.data.token != data.token
-                before_run.draw_line(page, method, preset, data.schema, known, waits=waits)
-                if waits:
-                    accuracy.draw_rare_class(page, method, data, known)
+                self.draw_before(method, preset, data, known, waits=waits)
             if shown is not None and shown.settings not in (None, made):
                 note_outdated()
-            with advanced:
+            with areas.drawer:
                 self.explain(own, public)
                 grounds = facts.grounds(data.schema, method.relation, method.delta, parameters.describe_noise(method))
                 text = [own.describe_size_rule(public), *(f"**{what}:** {shell.escape(why)}" for what, why in grounds)]
@@ -185,8 +194,29 @@ class Workbench:
         controls.note_missing(page, lacks)
         if isinstance(own, Synthesizer) and isinstance(method, Synthesizer):
             own.set_params(**own.implied_parameters(rows))
-            with advanced:
+            with areas.drawer:
                 forecast.draw_forecast(page, method, own, data.schema, known, rows)
+
+    def areas(self) -> Areas:
+        """Draw the containers of the settings."""
+        strength, odds, choice = st.columns([9.3, 7.6, 13.1], gap="medium")
+        return Areas(choice, strength, odds, choice, st.container(), settings_drawer())
+
+    def choose_method(self, data: Dataset, areas: Areas) -> tuple[str, parameters.Preset]:
+        """Draw the choice of the method; return its title and the chosen preset."""
+        with areas.choice:
+            return controls.choose_method(self.page)
+
+    def draw_before(
+        self, method: Any, preset: parameters.Preset, data: Dataset, known: int | None, *, waits: bool
+    ) -> None:
+        """Draw what to expect of a run; `waits` says that the settings were not run yet.
+
+        `known` is the number of rows if it is public, and None if it is private.
+        """
+        before_run.draw_line(self.page, method, preset, data.schema, known, waits=waits)
+        if waits:
+            accuracy.draw_rare_class(self.page, method, data, known)
 
     def draw_controls(self, method: Any, data: Dataset, area: Any, advanced: Any) -> tuple[dict[str, Any], int | None]:
         """Draw the method's controls; return the chosen parameters and the number of rows.

@@ -148,6 +148,9 @@ def test_every_page_works_with_a_folder_or_says_why_not(table, monkeypatch):
             press(change(at, **few), "compare.run")
             assert not errors(at), errors(at)
             assert at.session_state["dpcore.comparison"]["shown"].frames
+        if page == "statistics":
+            widget(press(at, "statistics.run"), "statistics.real_values").set_value(True)
+            assert not errors(run(at)), errors(at)
 
 
 @pytest.mark.parametrize("page", CENTRAL)

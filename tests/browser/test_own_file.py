@@ -69,6 +69,21 @@ def test_from_a_file_to_a_zip_of_synthetic_rows_in_seven_presses(visitor):
     assert "visits" in visitor.data_in_use
 
 
+def test_from_a_file_to_a_mean_with_both_errors_in_six_presses(visitor):
+    visitor.open("data")
+    visitor.page.evaluate("() => { window.presses = 0; addEventListener('click', () => window.presses++, true); }")
+    visitor.press("data.other")
+    visitor.load("data.file", "visits.csv", table(["visited", "age", "ill"]).to_csv(index=False).encode())
+    visitor.press("data.use")
+    visitor.go("statistics")
+    expect(visitor.keyed("before")).to_contain_text("mean of age by visited")
+    visitor.run()
+    assert visitor.page.evaluate("presses") + 1 <= 6  # and one that opens the list of files
+    chart = visitor.page.get_by_test_id("stVegaLiteChart").locator("svg").first
+    expect(chart.get_by_text("visited Bonn", exact=True)).to_be_visible()
+    assert visitor.fits()
+
+
 def test_who_is_protected_stays_as_a_question_was_answered(visitor):
     """Though the control that says the same was seen before, and said something else."""
     rows = table(["visited", "age", "ill"]).assign(case_id=[f"P{i % 150:03}" for i in range(400)])

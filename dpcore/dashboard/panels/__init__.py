@@ -23,7 +23,6 @@ from dpcore.evaluate.evaluator import Evaluator
 from dpcore.evaluate.statistics import Statistics, statistics
 from dpcore.export.artifacts import Model
 from dpcore.language import current_language, phrase, retold, say
-from dpcore.methods import METHODS
 from dpcore.text import claim
 
 NO_NOISE = 1e9  # an epsilon with noise far below one count
@@ -91,7 +90,7 @@ def fit_noiseless(shown: ShownRelease) -> Any:
     """
     release = shown.release
     sizes = release.model.sizes if isinstance(release.artifact, Model) else {}
-    method = METHODS[release.method](**{**release.parameters, **sizes, "noise": "laplace"})
+    method = release.new_method(**sizes, noise="laplace")
     return method.with_epsilon(NO_NOISE).fit(shown.data.train, schema=release.schema)
 
 

@@ -14,7 +14,7 @@ from dpcore.dashboard.session import ShownRelease, remember
 from dpcore.dashboard.shell import escape
 from dpcore.dashboard.widgets import caption, markdown
 from dpcore.export import bundle, file_name, make_notebook, make_report, show_code
-from dpcore.export.artifacts import Model
+from dpcore.export.artifacts import Answers, Model, SyntheticRows
 from dpcore.export.facts import facts
 from dpcore.export.report import Report
 from dpcore.language import ENGLISH, current_language, phrase, say, use_language
@@ -38,7 +38,7 @@ def draw_download(page: str, shown: ShownRelease) -> None:
     if reports is not None and reports.truthful_questions:
         names = escape(", ".join(name for family in reports.truthful_questions for name in family))
         markdown("The model holds noiseless figures of true answers about {names}.", names=names)
-    elif not isinstance(artifact, Model):
+    elif isinstance(artifact, SyntheticRows):
         markdown("No real row is copied, though a synthetic row may coincide with a real one.")
     if reports is not None and release.table_of_reports is None:
         markdown("The zip lacks the randomized reports: with the randomizers or seed, they reveal true answers.")
@@ -46,7 +46,8 @@ def draw_download(page: str, shown: ShownRelease) -> None:
         st.warning(release.guarantee_void, icon=WARNING)
     with others:
         note = say("Comparisons have no guarantee. Without them, the report holds only the release.")
-        real = st.toggle(say("Put the comparisons with real rows into the report"), key=f"{page}.real", help=note)
+        label = say("Put the comparisons with real rows into the report")
+        real = not isinstance(artifact, Answers) and st.toggle(label, key=f"{page}.real", help=note)
     html_report = make_html_report(page, shown, real=real)
     if html_report is None:
         return

@@ -18,10 +18,9 @@ from dpcore.errors import DPCoreError
 from dpcore.evaluate.evaluator import FLOOR, Evaluator
 from dpcore.evaluate.learners import MAJORITY, again
 from dpcore.experiment.study import Run, Study
-from dpcore.export.artifacts import Model
+from dpcore.export.artifacts import Answers, Model, SyntheticRows
 from dpcore.export.release import Release
 from dpcore.language import phrase, say
-from dpcore.methods import METHODS
 from dpcore.methods.base import Synthesizer
 from dpcore.text import limit
 
@@ -41,6 +40,23 @@ def draw_redraws(
 
     `measure` computes further measures of every fitted method. `draw` draws them from one frame of
     all runs, with a column `run`.
+    """
+    offer_redraws(page, shown, measure)
+    if shown.redraws is None:
+        return
+    baseline = remember(shown, "beside redraws", partial(baseline_measures, shown))
+    small = not isinstance(shown.release.artifact, Model)
+    picture = charts.redraws(shown.redraws, references=baseline, small=small)
+    panels.chart(charts.mark_real(picture), data=shown.redraws)
+    panels.note_test_sample(shown)
+    if shown.page_measures is not None and draw is not None:
+        draw(shown.page_measures)
+
+
+def offer_redraws(page: str, shown: ShownRelease, measure: Callable[[Any], pd.DataFrame] | None = None) -> None:
+    """Draw the button that runs the release's method 20 more times, and the progress.
+
+    The measures are stored with the release: `shown.redraws`, and those of `measure`.
     """
     markdown(
         "A release is one random draw. Draw {n} more with the same settings to see where yours lies. "
@@ -62,17 +78,9 @@ def draw_redraws(
         run_redraws(shown, spending, wanted, measure)
 
     jobs.run(phrase("Drawing {n} more releases").format(n=REDRAWS), name, work)
-    if shown.redraws is None:
-        return
-    if (drawn := int(shown.redraws["run"].max())) < REDRAWS and not session.is_waiting(name):
+    drawn = REDRAWS if shown.redraws is None else int(shown.redraws["run"].max())
+    if drawn < REDRAWS and not session.is_waiting(name):
         st.info(say("Stopped after {drawn} of {n} runs. These runs were charged.", drawn=drawn, n=REDRAWS))
-    baseline = remember(shown, "beside redraws", partial(baseline_measures, shown))
-    small = not isinstance(shown.release.artifact, Model)
-    picture = charts.redraws(shown.redraws, references=baseline, small=small)
-    panels.chart(charts.mark_real(picture), data=shown.redraws)
-    panels.note_test_sample(shown)
-    if shown.page_measures is not None and draw is not None:
-        draw(shown.page_measures)
 
 
 @dataclass
@@ -110,13 +118,13 @@ def run_redraws(
     cancellation, the finished runs are stored unless an earlier call finished more runs.
     """
     release, data = shown.release, replace(shown.data, schema=shown.release.schema)
-    method = METHODS[release.method](**release.parameters).set_params(random_state=release.seed)
+    method = release.new_method()
     ledger = spending.open_ledger(data, method.relation, PURPOSE.format(n=REDRAWS, method=release.method), method.delta)
-    made: Any = release.model if isinstance(release.artifact, Model) else release.synthetic
+    made: Any = release.synthetic if isinstance(release.artifact, SyntheticRows) else release.artifact
     read = partial(release_measures, release, Evaluator(data))
     text = phrase("run {run:,} of {n:,}")
     runs = [Run(again(method, k), {"run": k}, text.format(run=k, n=REDRAWS)) for k in range(1, REDRAWS + 1)]
-    rows = 0 if isinstance(release.artifact, Model) else len(made)
+    rows = len(made) if isinstance(release.artifact, SyntheticRows) else 0
     study = RedrawStudy(data, runs, rows, read=read, measure=measure)
     frames = [read(made).assign(run=0)]
     most = 0 if shown.redraws is None else int(shown.redraws["run"].max())
@@ -141,8 +149,12 @@ def release_measures(release: Release, real: Evaluator, made: Any) -> pd.DataFra
 
     `made` is what one run of the release's method made: a classifier, or synthetic rows. `real`
     evaluates it on the real rows. Rows also have the accuracy of a classifier that learns from
-    them. The columns are `metric` and `value`.
+    them. Of statistics, the measures are their answers, by position. The columns are `metric` and
+    `value`.
     """
+    if isinstance(release.artifact, Answers):
+        answers = made.answers if isinstance(made, Answers) else made.answers()
+        return pd.DataFrame({"metric": answers.index.map(str), "value": answers["value"]})
     target, found = class_column(release), {}
     if isinstance(release.artifact, Model):
         judged = real.assess_model(made.predict_proba, release.model.target)

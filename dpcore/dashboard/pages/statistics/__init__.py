@@ -1,0 +1,1 @@
+"""The page Statistics: how statistics are chosen, and how their answers are shown."""
