@@ -14,6 +14,7 @@ from pathlib import Path
 from types import ModuleType
 
 import dpcore as dp
+from dpcore.domain import statistic
 from dpcore.methods import base
 from dpcore.methods.base import PrivateClassifier, PrivateEstimator, Synthesizer
 
@@ -116,11 +117,15 @@ def parts() -> dict[str, str]:
 
     The pages are listed in the staged index.
     """
-    plain = [name for name in dp.__all__ if name not in (*PARTS, *dp.METHODS.classes)]
-    modules = {"dpcore": dp, "methods": base} | {part: getattr(dp, part) for part in PARTS}
+    plain = [name for name in dp.__all__ if name not in (*PARTS, *dp.METHODS.classes, "ask")]
+    modules = {"dpcore": dp, "methods": base, "statistics": statistic} | {part: getattr(dp, part) for part in PARTS}
     kinds = (PrivateEstimator, Synthesizer, PrivateClassifier)
-    names = {"dpcore": plain, "methods": [f"{kind.__module__}.{kind.__name__}" for kind in kinds]}
-    titles = {"dpcore": "Names of dp", "methods": "What all methods can do"}
+    names = {
+        "dpcore": plain,
+        "methods": [f"{kind.__module__}.{kind.__name__}" for kind in kinds],
+        "statistics": ["dpcore.methods.statistics.ask", "dpcore.methods.statistics.StatisticsRequest"],
+    }
+    titles = {"dpcore": "Names of dp", "methods": "What all methods can do", "statistics": "dp.ask and its statistics"}
     pages: dict[str, str] = {}
     listed = []
     for name, module in modules.items():

@@ -134,7 +134,7 @@ def test_a_redraw_is_written_down_before_it_is_drawn_unless_a_cap_refuses_it(sto
     """Stopped in the third draw: it is charged for the release's data, and not shown."""
 
     def progress(fraction, text):
-        if text == "3 of 20: Done":
+        if text == "run 3 of 20: Done":
             raise InterruptedError
 
     monkeypatch.setattr(type(store), "key", lambda _, data: data.token)

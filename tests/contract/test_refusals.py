@@ -130,8 +130,8 @@ PAGES = ["README.md", "SECURITY.md", "docs/architecture.md", "docs/start.md", "d
 # By kind: what texts may not say, and a sentence that they once had. What is bounded *can* cost something.
 KINDS = {
     "a cost as a fact": (
-        r"(?<!can )(?<!cannot )(?<!could )(?<!no )(?<!the )\bcosts? (?!nothing|no epsilon|at most|of |add up"
-        r"|much more noise|in accuracy|apart|that divisions|and saves)",
+        r"(?<!can )(?<!cannot )(?<!could )(?<!no )(?<!the )(?<!of )(?<!mean )\bcosts? "
+        r"(?!nothing|no epsilon|at most|of |add up|much more noise|in accuracy|apart|that divisions|and saves)",
         "As printed (dashed) it costs thousands of times as much, and learns less.",
     ),
     "what it really cost": (
