@@ -34,6 +34,7 @@ UP = f"-8 * (length({LINES}) - 1)"  # so that its middle is where one line would
 PICTURES = read_toml(Path(__file__).with_name("pictures.toml"))
 NEVER: Mapping[str, Any] = {}
 SAID, SIZE = ("title", "key", "seen"), ("width", "height", "autosize")  # of a picture
+GAP = 36  # pixels between panels, whose axes may end with long numbers
 DIGITS = "digits"  # the style of numbers in cells, which a phone does without
 REAL_DATA = phrase("⚠ Uses real data: do not publish")
 
@@ -49,7 +50,7 @@ def panels(chart: Any, field: str, names: list[str], columns: int, width: int, h
         return chart.properties(height=height + 150)
     header = alt.Header(title=None, labelFontSize=15, labelFontWeight="bold", labelAnchor="start", labelLimit=width)
     facet = alt.Facet(f"{field}:N", sort=names, header=header)
-    panels = chart.properties(width=width, height=height).facet(facet=facet, columns=columns)
+    panels = chart.properties(width=width, height=height).facet(facet=facet, columns=columns, spacing=GAP)
     return panels.resolve_scale(x="independent" if columns == 1 else "shared")
 
 

@@ -42,7 +42,7 @@ RANKS = {"median": (0.5,), "quartiles": (0.25, 0.5, 0.75)}
 WORDS = {"of", "on", "between", *OPTIONAL, "and", "or", "persons"}
 SIGNS = ("=", ">=", "<")
 MOST_RANKS = 15
-MOST_GROUPS = 2_000
+MOST_GROUPS, MOST_ANSWERS = 2_000, 10_000
 EXAMPLE = 'Write, for example, "mean of cost by ward" or "share of ill = yes where age >= 60".'
 TOKEN = re.compile(r'"((?:[^"]|"")*)"|((?:>=|<)(?=\s|\d)|=|[<>]=?[^\s"=]+|[^\s"=<>]+)|(\S)')
 Tokens = list[tuple[str, bool]]  # each with whether it is unquoted
@@ -77,7 +77,12 @@ class Condition:
                 raise ParameterError(f"{self.column!r} has no values on both sides of {first!r}.", remedy)
 
     def mask(self, schema: Schema, limits: Sequence[float]) -> Flags:
-        """Return which codes meet the condition: the column's, or those of parts by `limits`."""
+        """Return, for each code, whether it meets the condition.
+
+        For `=` the codes are those of the column's values. For `>=` and `<` they number the parts
+        into which `limits`, among them the condition's own, divide the numbers; the last code, for
+        missing numbers, never meets it.
+        """
         if self.sign == "=":
             return np.isin(schema[self.column].labels, self.values)
         part, start = np.arange(len(limits) + 2), limits.index(self.limit or 0.0)
@@ -194,7 +199,10 @@ class Statistic:
             raise ParameterError(
                 f"The statistic {str(self)!r} cannot be written as text.", "Use other names or values."
             )
-        RowGroups(schema, self)
+        groups, values = RowGroups(schema, self), schema[self.columns[0]].size if self.kind == "histogram" else 1
+        if len(groups.labels) * values > MOST_ANSWERS:
+            cause = f"The statistic has {len(groups.labels) * values:,} answers."
+            raise ParameterError(cause, "Leave out a column of `by`, or use a column with fewer values.")
 
 
 class RowGroups:

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from tables import SMALL
 
+from dpcore.domain.column import Column
+from dpcore.domain.schema import Schema
 from dpcore.domain.statistic import Condition, RowGroups, Statistic
 from dpcore.errors import ParameterError
 
@@ -83,6 +85,18 @@ def test_groups_number_each_combination_and_then_all_rows_outside():
     inside = np.moveaxis(groups.rule, at, 0)
     assert (inside[[0, 2, 3]] == 6).all()  # below, above, missing
     assert sorted(inside[1].ravel()) == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_statistic_with_too_many_groups_or_answers_is_refused():
+    many = Column("zip", "categorical", categories=tuple(map(str, range(1_000))))
+    schema = Schema(columns=(many, *SMALL.columns))
+    Statistic.parse("count by zip").check(schema)
+    for text, cause in (
+        ("count by zip and grade", "3,000 groups"),
+        ("histogram of zip by age and ill", "20,000 answers"),
+    ):
+        with pytest.raises(ParameterError, match=cause):
+            Statistic.parse(text).check(schema)
 
 
 def test_a_share_has_the_value_and_the_others_as_cases():

@@ -53,7 +53,7 @@ def draw_epsilon(shown: ShownRelease) -> None:
     for reason, part in frame[frame["reason"] != ""].groupby("reason", sort=False):
         st.info(f"{escape(retold(str(reason)))} {describe_loss_ratio(part, rows)}", icon=":material/help:")
     if bound < claimed < math.inf:
-        caption("The source claims more than is proven: some queries can cost less than it charges.")
+        caption("The claimed epsilon is larger than what this run can cost at most.")
     if ledger.guarantee_void:
         nominal = limit(ledger.epsilon_nominal)
         caption("Nominal epsilon (noise only): {epsilon}. The shares below are no bound.", epsilon=nominal)

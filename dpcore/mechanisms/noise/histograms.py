@@ -212,7 +212,11 @@ class Envelope:
         return 2 * t + self._odd
 
     def pairs(self, t: int) -> int:
-        """Return the number of pairs (P, Q) of integers whose sum belongs to `t`."""
+        """Return how many pairs (P, Q) of integers from 0 on have the norm P + Q of `t`.
+
+        That norm is 2 t, or 2 t + 1 for odd sums. If only the pair (t, t) is allowed, it is 1. P and
+        Q bound the positive and the negative values of a histogram's noise.
+        """
         return 1 if self._alone else self.length(t) + 1
 
     def _term(self, t: int) -> int:

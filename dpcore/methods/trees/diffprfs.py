@@ -115,7 +115,11 @@ class DiffPRFs(ForestClassifier):
 
     @property
     def _splits(self) -> dict[str, str]:
-        """The arguments of `attributes_of`; as published, numbers are split by length."""
+        """How nodes are split: the arguments `cuts` and `children` of `attributes_of`.
+
+        As published, a number may be split anywhere in its range, with prior weight by length, and
+        grouped categories get one child per value.
+        """
         if not self._published:
             return super()._splits
         children = "values" if self.categorical_splits == "grouped" else self.categorical_splits
