@@ -54,6 +54,7 @@ class Rules(NamedTuple):
     alone: dict[str, str]
     ending: str
     use: str
+    exceptions: dict[str, dict[str, str]]  # by file: why a word stays, by its kind
 
     @classmethod
     def parse(cls, table: dict[str, Any]) -> "Rules":
@@ -62,11 +63,10 @@ class Rules(NamedTuple):
         for forms, indices, use in table["words"]:
             for index in indices.split():
                 instead[index] |= dict.fromkeys(forms.split("/"), use)
-        alone = table["alone"]
-        kinds = {
-            word: kind[:-1] for kind in ("participles", "prepositions", "pronouns") for word in alone[kind].split()
-        }
-        return cls(instead, dict.fromkeys(alone["but"].split(), "") | kinds, alone["ending"], alone["use"])
+        alone, names = table["alone"], ("participles", "prepositions", "pronouns")
+        kinds = dict.fromkeys(alone["but"].split(), "")
+        kinds |= {word: kind[:-1] for kind in names for word in alone[kind].split()}
+        return cls(instead, kinds, alone["ending"], alone["use"], table.get("fixed", {}))
 
     def lonely(self, name: str) -> str:
         """Return the kind of word that a whole public name is, if that is forbidden; else ""."""
@@ -186,7 +186,7 @@ def hits(root: Path, rules: Rules) -> list[Hit]:
         file = path.relative_to(root).as_posix()
         if file not in NOT_READ:
             found += of_document(file, path.read_text(encoding="utf-8"), rules)
-    return [*found, *doubles(defined)]
+    return [hit for hit in (*found, *doubles(defined)) if hit.kind not in rules.exceptions.get(hit.file, {})]
 
 
 def python_files(path: Path) -> list[Path]:
