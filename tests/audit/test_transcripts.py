@@ -102,7 +102,7 @@ def lost(name, relation, seed, pool, *, rows=0, **given):
         most = float(min(found[0].ledger_.totals.bound, measure.loss_of(method.epsilon)))
     if not loss <= most * (1 + ROUNDING) + ROUNDING:
         raise LossError(f"Seed {seed}: {loss:.6g} of {most:g} was lost by {method}")
-    return loss / most
+    return loss / most if most else None  # of public numbers nothing is lost
 
 
 def random_statistics(rng, schema):

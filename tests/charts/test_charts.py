@@ -37,7 +37,8 @@ SPOKEN = ("title", "text", "subtitle", "description", "domain")
 # What the pictures' frames say, the function exp, and what stands in no place that somebody sees.
 GIVEN = """today tree flat left right age sex no yes count a.b image majority top AVD error Accuracy NB-Synth PPNB RRPH
     DiffPRFs Warner Holes Number Right Alone alone columns questions Scores score exp("""
-GIVEN = {*GIVEN.split(), "with delta", "epsilon 2.9", "A number", "below 1%", "change one row", "did not", "took part"}
+GIVEN = {*GIVEN.split(), "epsilon 2.9 with", "delta 1e-6", "A number", "below 1%", "did not", "took part"}
+GIVEN.add("change one row")
 UNSEEN = {"baseline", "method", "filled", "open", "noise", "truth", "noisy", "consistent", "low", "high"}
 
 
