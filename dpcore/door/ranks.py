@@ -35,7 +35,7 @@ from dpcore.door import privacy_costs
 from dpcore.door.door import Door
 from dpcore.mechanisms.scores import Bounds, most_rows
 
-MOST_CELLS = 1 << 21
+MOST_CELLS = 1 << 20
 CELLS_PER_ROW = 64
 SPLIT = 1 << 5  # cells of a value of a continuous column
 

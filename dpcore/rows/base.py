@@ -123,13 +123,18 @@ class Rows(ABC):
         size).
         """
         totals = np.zeros(self.sizes[group] * size, dtype=np.int64)
-        step = exact_counts.BLOCK
+        step, flat = exact_counts.BLOCK, list[Ints]()
         parts = (block[i : i + step] for block in draws for i in range(0, max(len(block), 1), step))
         # the first block of random numbers is drawn even if there are no rows
         for drawn, (codes, found) in zip(parts, self.blocks([group], [column]), strict=False):
             indices = index(self.transform_numbers(column, found), drawn)
-            flat = codes.astype(np.intp) * size + indices
-            totals += np.bincount(flat[indices >= 0], minlength=len(totals))
+            inside = indices >= 0
+            flat.append((codes.astype(np.intp) * size + indices)[inside])
+            if len(flat) * step >= len(totals):  # large tables of counts are added up rarely
+                totals += np.bincount(np.concatenate(flat), minlength=len(totals))
+                flat = []
+        if flat:
+            totals += np.bincount(np.concatenate(flat), minlength=len(totals))
         return totals.reshape(-1, size)
 
     def flat_indices(self, clique: Sequence[int]) -> NDArray[Any]:
