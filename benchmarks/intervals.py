@@ -137,7 +137,9 @@ def one_run(name: str, setting: str, seed: int, epsilon: float) -> list[tuple[st
             own = own[own["of"].isin([value, other])].set_index("of").loc[[value, other]]
         here, there = ours(truth_rows), ours(whole)
         if kind in ("count", "sum", "histogram"):
-            there = [scale * one for one in there]
+            # under replace each person counts once, by `PERSONS` rows
+            each = PERSONS if setting == "persons, replace" else 1
+            here, there = [one / each for one in here], [scale * one / each for one in there]
         for (_, row), sample, population_value in zip(own.iterrows(), here, there, strict=True):
             slack = 1e-5 * (abs(sample) + 1)  # numbers are rounded to a millionth of their range
             inside = row["noise_low"] - slack <= sample <= row["noise_high"] + slack
