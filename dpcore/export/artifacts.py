@@ -226,9 +226,13 @@ class Answers(Artifact):
         return {}
 
     def files(self, table: TableFormat) -> dict[str, str | bytes]:
+        return {"answers.csv": spreadsheet_csv(self.file_table)}
+
+    @property
+    def file_table(self) -> pd.DataFrame:
+        """The answers with the value and both ends of its interval first."""
         first = ["statistic", "group", "of", "value", "low", "high"]
-        ordered = self.answers[[*first, *self.answers.columns.drop(first)]]
-        return {"answers.csv": spreadsheet_csv(ordered)}
+        return self.answers[[*first, *self.answers.columns.drop(first)]]
 
     @property
     def names(self) -> list[str]:

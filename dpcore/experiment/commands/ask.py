@@ -16,6 +16,7 @@ from dpcore.experiment.commands import (
     require_writable,
     write,
 )
+from dpcore.export.artifacts import Answers
 from dpcore.export.protection import headline
 from dpcore.export.release import PURPOSE
 from dpcore.export.rendering import spreadsheet_csv
@@ -23,7 +24,6 @@ from dpcore.language import say
 from dpcore.mechanisms.noise import TEACHING
 from dpcore.methods.statistics import PlainStatistics
 
-FIRST = ["statistic", "group", "of", "value", "low", "high"]
 EXPLAINED = """First ±: the noise. Second ±: noise and sampling, if the rows are a random sample.
 Each is half the width of an interval of 90 %; --out FILE writes both ends."""
 
@@ -41,8 +41,7 @@ def make(options: argparse.Namespace) -> int:
     purpose = PURPOSE.format(method=method.title, mode=method.mode)
     ledger = store.open_run(data, method.relation, purpose, method.delta).ledger()
     method.fit(data.train, schema=data.schema, ledger=ledger, progress=progress_line)
-    found = method.answers()
-    answers = found[[*FIRST, *found.columns.drop(FIRST)]]
+    answers = Answers(answers=method.answers()).file_table
     if options.out is not None:
         write(options.out, spreadsheet_csv(answers).encode(), force=options.force)
     cost = "nothing can be proved"
